@@ -26,7 +26,6 @@
 #include "tabane/core/measurement.h"
 #include "tabane/crypto/sha256.h"
 #include "tabane/studies/aes_folder/aes_folder.h"
-#include "tabane/tools/encrypt/tree.h"
 
 namespace tabane::lab::aes_folder {
 namespace {

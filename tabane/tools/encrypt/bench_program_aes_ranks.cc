@@ -11,9 +11,9 @@
 #include "bench/served.h"
 #include "tabane/comm/launch.h"
 #include "tabane/core/error.h"
-#include "tabane/tools/encrypt/help.h"
 #include "tabane/tools/encrypt/job.h"
-#include "tabane/tools/encrypt/test_request.h"
+#include "tabane/tools/encrypt/request_test.h"
+#include "tabane/tools/encrypt/worker.h"
 
 namespace tabane::bench {
 namespace {
@@ -46,7 +46,7 @@ double alone(const Job& job) { return seconds_of(run_job(job.request(kRanks))); 
 double on_ranks(const Job& job) {
   const std::function<double(comm::Comm&)> rank = [&](comm::Comm& world) {
     if (world.rank() == 0) return seconds_of(run_job(job.request(1), {}, &world));
-    help(job.request(1), {}, world);
+    serve_rank_0(job.request(1), {}, world);
     return 0.0;
   };
   return comm::launch_result<double>({.ranks = kRanks, .transport = comm::TransportKind::shm}, rank)

@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-#include "tabane/tools/encrypt/test_bytes.h"
+#include "tabane/tools/encrypt/bytes_test.h"
 
 namespace tabane::encrypt {
 namespace {

@@ -9,11 +9,50 @@
 #include <string_view>
 #include <utility>
 
+#include "tabane/core/file.h"
 #include "tabane/core/temporary_file.h"
-#include "tabane/tools/encrypt/scatter_io.h"
 
 namespace tabane::encrypt {
 namespace {
+
+// Calls rest(byte, size, offset) for what lies behind the first `done` bytes of the places.
+template <class Rest>
+void for_the_rest(std::span<const iovec> places, std::size_t done, std::uint64_t offset,
+                  const Rest& rest) {
+  for (const iovec& place : places) {
+    const std::size_t skipped = std::min(done, place.iov_len);
+    done -= skipped;
+    if (skipped < place.iov_len && !rest(static_cast<std::byte*>(place.iov_base) + skipped,
+                                         place.iov_len - skipped, offset + skipped)) {
+      return;
+    }
+    offset += place.iov_len;
+  }
+}
+
+std::size_t read_all_into(int fd, std::span<const iovec> places, std::uint64_t offset,
+                          std::string_view what) {
+  const ssize_t first =
+      preadv(fd, places.data(), static_cast<int>(places.size()), static_cast<off_t>(offset));
+  std::size_t total = static_cast<std::size_t>(std::max<ssize_t>(first, 0));
+  for_the_rest(places, total, offset, [&](std::byte* at, std::size_t size, std::uint64_t from) {
+    const std::size_t read = core::read_all_at(fd, at, size, from, what);
+    total += read;
+    return read == size;
+  });
+  return total;
+}
+
+void write_all_from(int fd, std::span<const iovec> places, std::uint64_t offset,
+                    std::string_view what) {
+  const ssize_t first =
+      pwritev(fd, places.data(), static_cast<int>(places.size()), static_cast<off_t>(offset));
+  for_the_rest(places, static_cast<std::size_t>(std::max<ssize_t>(first, 0)), offset,
+               [&](const std::byte* at, std::size_t size, std::uint64_t to) {
+                 core::write_all_at(fd, at, size, to, what);
+                 return true;
+               });
+}
 
 bool same_time(const timespec& a, const timespec& b) {
   return a.tv_sec == b.tv_sec && a.tv_nsec == b.tv_nsec;
@@ -48,13 +87,13 @@ void JobState::fail(std::uint32_t file, const std::exception& error) {
 }
 
 void JobState::note(std::uint32_t file, const DiffersFromManifest& difference) {
-  if (manifest && !helps) return manifest->add(tree.path(tree.files[file]), difference);
+  if (manifest && !is_remote_worker) return manifest->add(tree.path(tree.files[file]), difference);
   const std::lock_guard lock(mutex_);
   differences_.emplace_back(file, difference);
 }
 
 bool JobState::is_leftover(std::uint32_t file, const std::exception& error) const {
-  return may_meet_leftovers && dynamic_cast<const DamageError*>(&error) &&
+  return scan_may_hold_leftovers && dynamic_cast<const DamageError*>(&error) &&
          core::is_leftover(tree.name(tree.files[file].name_at), S_IFREG | tree.files[file].mode);
 }
 
@@ -84,7 +123,7 @@ std::vector<std::pair<std::uint32_t, DiffersFromManifest>> JobState::take_differ
   return std::exchange(differences_, {});
 }
 
-bool may_meet_leftovers(const Request& request, bool single_file, bool has_manifest) {
+bool scan_may_hold_leftovers(const Request& request, bool single_file, bool has_manifest) {
   return request.direction != Direction::encrypt && request.cipher == Cipher::aes_256_gcm &&
          !single_file && !has_manifest;
 }
@@ -94,13 +133,15 @@ Directories::Directories(const JobState& job) : in(job.tree, job.in_root, false)
   if (job.hides_names) stored.emplace(job.seal ? job.out_root : job.in_root, job.seal != nullptr);
 }
 
-Place Directories::input_of(const JobState& job, std::uint32_t file, const FileRecord& record) {
+DirectoryEntry Directories::input_of(const JobState& job, std::uint32_t file,
+                                     const FileRecord& record) {
   if (stored && !job.seal) return stored->at(record.stored_name);
   const TreeFile& place = job.tree.files[file];
   return {in.open(place.directory), job.tree.name(place.name_at)};
 }
 
-Place Directories::output_of(const JobState& job, std::uint32_t file, const FileRecord& record) {
+DirectoryEntry Directories::output_of(const JobState& job, std::uint32_t file,
+                                      const FileRecord& record) {
   if (stored && job.seal) return stored->at(record.stored_name);
   const TreeFile& place = job.tree.files[file];
   return {out->open(place.directory),
@@ -119,7 +160,7 @@ bool FileTask::start(Directories& directories, const std::function<void()>& prep
       open_input(directories);
       // What the manifest does not have gets no directory, either; `prepare` tells of it.
       if (directories.out && (!job_.manifest || record_.known)) {
-        Place place = directories.output_of(job_, index_, record_);
+        DirectoryEntry place = directories.output_of(job_, index_, record_);
         out_directory_ = std::move(place.directory);
         out_name_ = std::move(place.name);
       }
@@ -133,7 +174,7 @@ bool FileTask::start(Directories& directories, const std::function<void()>& prep
 }
 
 void FileTask::open_input(Directories& directories) {
-  const Place place = directories.input_of(job_, index_, record_);
+  const DirectoryEntry place = directories.input_of(job_, index_, record_);
   // Not blocking: the file may have become a FIFO since the scan.
   in_.reset(openat(place.directory->get(), place.name.c_str(),
                    O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK));
@@ -202,10 +243,14 @@ Joint FileTask::make_joint() const {
 }
 
 void FileTask::presize(std::uint64_t bytes) const {
-  if (!job_.spreads || !output_ || pieces_left_ == 1) return;
+  if (!job_.shares_files || !output_ || pieces_left_ == 1) return;
   if (ftruncate(output_->fd(), static_cast<off_t>(bytes)) != 0) {
     throw core::SystemError("ftruncate", path(), errno);
   }
+}
+
+std::size_t FileTask::read(std::span<const iovec> places, std::uint64_t offset) const {
+  return read_all_into(in(), places, offset, path());
 }
 
 void FileTask::write(const std::byte* bytes, std::size_t size, std::uint64_t offset) const {
@@ -214,8 +259,10 @@ void FileTask::write(const std::byte* bytes, std::size_t size, std::uint64_t off
 }
 
 void FileTask::write(std::span<const iovec> places, std::uint64_t offset) const {
-  if (job_.stream >= 0) return write_all_to_stream(job_.stream, places, path());
-  write_all_from(output_fd(), places, offset, path());
+  if (job_.stream < 0) return write_all_from(output_fd(), places, offset, path());
+  for (const iovec& place : places) {
+    core::write_all(job_.stream, place.iov_base, place.iov_len, path());
+  }
 }
 
 // What the output's mode, times and owner are held against.
@@ -242,7 +289,7 @@ bool FileTask::is_current(int directory, const char* name, std::uint64_t least, 
   return true;
 }
 
-bool FileTask::may_stay(const SealedState& state) const {
+bool FileTask::output_is_current(const SealedState& state) const {
   if (!job_.kept_by) return true;
   const FileRecord listed =
       job_.records ? job_.records->get(index_) : job_.kept_by->expected(index_);
@@ -256,7 +303,7 @@ bool FileTask::may_stay(const SealedState& state) const {
 }
 
 void FileTask::put_record() {
-  if (!job_.records && !(job_.helps && share_)) return;
+  if (!job_.records && !(job_.is_remote_worker && share_)) return;
   record_.mode = before_.st_mode & 07777;
   record_.seconds = before_.st_mtim.tv_sec;
   record_.nanoseconds = static_cast<std::uint32_t>(before_.st_mtim.tv_nsec);
@@ -289,7 +336,7 @@ void FileTask::fail(const std::exception& error) {
 void FileTask::commit() {
   if (output_) {
     // A rank that was given up must not replace what has been done in its place.
-    if (job_.helps && job_.stop) throw Stopped();
+    if (job_.is_remote_worker && job_.stop) throw Stopped();
     if (job_.request.key_files.find(out_directory_->get(), out_name_.c_str()) != nullptr) {
       throw core::Error("a file of keys that this job reads is there, which nothing replaces");
     }

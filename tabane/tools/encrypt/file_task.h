@@ -1,31 +1,34 @@
-// One input file on its way to its output: opened once, done in pieces by any number of threads,
-// checked for changes and committed by whoever finishes last.
+// What all threads of a job share, and one input file on its way to its output: opened once, done
+// in pieces by any number of threads, checked for changes and committed by whoever finishes last.
 #pragma once
 
 #include <sys/stat.h>
 #include <sys/uio.h>
 
 #include <atomic>
+#include <cstddef>
+#include <cstdint>
 #include <functional>
 #include <memory>
 #include <mutex>
 #include <optional>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "tabane/core/file.h"
 #include "tabane/core/output_file.h"
 #include "tabane/crypto/device_aes.h"
+#include "tabane/tools/encrypt/attributes.h"
 #include "tabane/tools/encrypt/file_records.h"
+#include "tabane/tools/encrypt/hidden_names.h"
 #include "tabane/tools/encrypt/key_ring.h"
-#include "tabane/tools/encrypt/modes.h"
+#include "tabane/tools/encrypt/manifest_file.h"
+#include "tabane/tools/encrypt/plan.h"
 #include "tabane/tools/encrypt/request.h"
-#include "tabane/tools/encrypt/share.h"
-#include "tabane/tools/encrypt/stored_name.h"
 #include "tabane/tools/encrypt/tree.h"
-#include "tabane/tools/encrypt/tree_manifest.h"
-#include "tabane/tools/encrypt/tree_seal.h"
+#include "tabane/tools/encrypt/tree_keys.h"
 
 namespace tabane::encrypt {
 
@@ -51,15 +54,15 @@ struct JobState {
   const TreeManifest* kept_by = nullptr;
   bool was_interrupted = false;
   // Whether a file needs no task of its own, and was counted: as kept, or as done.
-  std::function<bool(Directories&, std::uint32_t file)> settles;
+  std::function<bool(Directories&, std::uint32_t file)> is_done_without_work;
   TreeManifest* manifest = nullptr;  // of the sealed tree that is read
   bool hides_names = false;          // of the sealed tree that is read or written
   // Whether nothing but its damage tells what a killed job has left from a user's file of such a
   // name.
-  bool may_meet_leftovers = false;
+  bool scan_may_hold_leftovers = false;
   ModePolicy modes;
-  bool spreads = false;                // pieces of a file are written by several processes
-  bool helps = false;                  // for another rank, which gets failures, records and counts
+  bool shares_files = false;           // pieces of a file are written by several processes
+  bool is_remote_worker = false;       // for another rank, which gets failures, records and counts
   std::atomic<bool> replaces = false;  // outputs that are there, beside what the request says
 
   std::atomic<bool> stop = false;
@@ -86,7 +89,7 @@ struct JobState {
 
  private:
   // What went into a stream cannot be taken back; of ranks, each has pieces of a file.
-  bool redoes() const { return stream < 0 && !spreads && !helps; }
+  bool redoes() const { return stream < 0 && !shares_files && !is_remote_worker; }
   bool can_be_redone(std::uint32_t file, const std::exception& error);
   bool is_leftover(std::uint32_t file, const std::exception& error) const;
   void note(std::uint32_t file, const DiffersFromManifest& difference);
@@ -99,7 +102,7 @@ struct JobState {
 };
 
 // Of a job that reads sealed files as they are.
-bool may_meet_leftovers(const Request& request, bool single_file, bool has_manifest);
+bool scan_may_hold_leftovers(const Request& request, bool single_file, bool has_manifest);
 
 struct ChangedWhileRead : std::exception {
   const char* what() const noexcept override { return "changed while it was read"; }
@@ -109,12 +112,12 @@ struct ChangedWhileRead : std::exception {
 struct Directories {
   explicit Directories(const JobState& job);
   // record: of the sealed file, for its name if names are hidden. throw: core::SystemError.
-  Place input_of(const JobState& job, std::uint32_t file, const FileRecord& record);
-  Place output_of(const JobState& job, std::uint32_t file, const FileRecord& record);
+  DirectoryEntry input_of(const JobState& job, std::uint32_t file, const FileRecord& record);
+  DirectoryEntry output_of(const JobState& job, std::uint32_t file, const FileRecord& record);
 
   DirectoryOpener in;
   std::optional<DirectoryOpener> out;
-  std::optional<StoredPlaces> stored;  // of the sealed tree, if its names are hidden
+  std::optional<StoredDirectories> stored;  // of the sealed tree, if its names are hidden
 };
 
 // What is the same for each format; the task of a format adds what it knows about its file.
@@ -150,9 +153,12 @@ class FileTask {
   // Whether a sealed file that is there may be kept: where the job holds to a manifest, the
   // manifest must have this state of it. An interrupted job may have sealed what the manifest does
   // not have, but nothing that the plain file's size and time say is as it was.
-  bool may_stay(const SealedState& state) const;
+  bool output_is_current(const SealedState& state) const;
 
   int in() const { return in_.get(); }
+  // Fills the places one after the other until they are full or the file ends; returns what was
+  // read. throws: core::SystemError.
+  std::size_t read(std::span<const iovec> places, std::uint64_t offset) const;
   bool writes() const { return output_fd() >= 0 || job_.stream >= 0; }  // not: verifying
   // Write to the output; to a stream in the order of the offsets. throw: core::SystemError.
   void write(const std::byte* bytes, std::size_t size, std::uint64_t offset) const;

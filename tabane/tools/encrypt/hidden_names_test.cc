@@ -1,4 +1,6 @@
 // Trees whose names and structure stand in their manifests alone.
+#include "tabane/tools/encrypt/hidden_names.h"
+
 #include <gtest/gtest.h>
 #include <sys/stat.h>
 
@@ -9,11 +11,11 @@
 
 #include "tabane/core/file.h"
 #include "tabane/core/files_test.h"
-#include "tabane/tools/encrypt/preflight.h"
-#include "tabane/tools/encrypt/stored_name.h"
+#include "tabane/tools/encrypt/key_proof.h"
+#include "tabane/tools/encrypt/manifest_file.h"
+#include "tabane/tools/encrypt/scan.h"
 #include "tabane/tools/encrypt/tree_home.h"
 #include "tabane/tools/encrypt/tree_job_test.h"
-#include "tabane/tools/encrypt/tree_manifest.h"
 
 namespace tabane::encrypt {
 namespace {

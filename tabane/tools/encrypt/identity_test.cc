@@ -13,7 +13,7 @@
 #include "tabane/core/temporary_file.h"
 #include "tabane/core/text_of_error_test.h"
 #include "tabane/crypto/keys.h"
-#include "tabane/tools/encrypt/slot_vectors.h"
+#include "tabane/tools/encrypt/slot_vectors_test.h"
 
 namespace tabane::encrypt {
 namespace {

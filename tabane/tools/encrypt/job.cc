@@ -13,18 +13,19 @@
 #include <optional>
 
 #include "tabane/core/file.h"
-#include "tabane/tools/encrypt/cbc_key_check.h"
-#include "tabane/tools/encrypt/copy_sampler.h"
+#include "tabane/tools/encrypt/cbc_file.h"
+#include "tabane/tools/encrypt/coordinator.h"
+#include "tabane/tools/encrypt/copy_share.h"
 #include "tabane/tools/encrypt/file_task.h"
-#include "tabane/tools/encrypt/job_lock.h"
-#include "tabane/tools/encrypt/manifest_step.h"
+#include "tabane/tools/encrypt/input_manifest.h"
 #include "tabane/tools/encrypt/output_manifest.h"
+#include "tabane/tools/encrypt/outputs.h"
+#include "tabane/tools/encrypt/places.h"
 #include "tabane/tools/encrypt/plan.h"
-#include "tabane/tools/encrypt/preflight.h"
-#include "tabane/tools/encrypt/sealing.h"
-#include "tabane/tools/encrypt/spread.h"
+#include "tabane/tools/encrypt/run_keys.h"
 #include "tabane/tools/encrypt/stream_job.h"
 #include "tabane/tools/encrypt/threads.h"
+#include "tabane/tools/encrypt/tree_home.h"
 
 namespace tabane::encrypt {
 namespace {
@@ -81,61 +82,6 @@ void check(const Request& request) {
   check_device(request);
   if (request.threads > 4096) throw core::UsageError("the number of threads: 1 to 4096");
 }
-
-// Gives the directories, which were made as the files needed them, the modes and times of the
-// input; makes those that have no file. From the leaves up, as writing into one changes its time.
-// A root that no job has made keeps its own.
-void finish_directories(const Places& places, int out_root, bool made_root, const ModePolicy& modes,
-                        std::vector<Failure>& failures) {
-  constexpr std::size_t kKeepOpen = 32;  // one step a directory on the way up
-  DirectoryOpener in(places.tree, places.in_root.get(), false, kKeepOpen);
-  DirectoryOpener out(places.tree, out_root, true, kKeepOpen);
-  for (auto i = static_cast<std::uint32_t>(places.tree.directories.size());
-       i-- > (made_root ? 0u : 1u);) {
-    try {
-      const core::SharedDescriptor from = in.open(i), to = out.open(i);
-      struct stat source {};
-      if (fstat(from->get(), &source) != 0) continue;
-      const timespec times[2] = {source.st_atim, source.st_mtim};
-      if (fchmod(to->get(), output_mode(source.st_mode, modes)) != 0 ||
-          futimens(to->get(), times) != 0) {
-        throw core::SystemError("set mode and times", places.tree.path(i), errno);
-      }
-    } catch (const core::Error& error) {
-      const std::string path = places.tree.path(i);
-      // A directory that could not be read is told already.
-      if (std::ranges::find(failures, path, &Failure::path) == failures.end()) {
-        failures.push_back({path, error.what()});
-      }
-    }
-  }
-}
-
-// With hidden names, the root's mode is in the manifest alone.
-void close_root(int root, std::vector<Failure>& failures) {
-  if (fchmod(root, 0700) == 0) return;
-  failures.push_back({"", core::SystemError("set mode", "", errno).what()});
-}
-
-// Lets the owner change a directory for a scope.
-class WritableForNow {
- public:
-  explicit WritableForNow(int directory) : directory_(directory) {
-    if (fstat(directory, &before_) == 0) core::let_owner_work(directory);
-  }
-  ~WritableForNow() {
-    struct stat now {};
-    if (fstat(directory_, &now) == 0 && now.st_mode != before_.st_mode) {
-      static_cast<void>(fchmod(directory_, before_.st_mode & 07777));
-    }
-  }
-  WritableForNow(const WritableForNow&) = delete;
-  WritableForNow& operator=(const WritableForNow&) = delete;
-
- private:
-  int directory_;
-  struct stat before_ {};
-};
 
 // throws: core::SystemError for what a file system says only at the end.
 void finish_stream(core::Descriptor& stream, const Request& request) {
@@ -195,7 +141,7 @@ Outcome describe(const Request& request, const Places& places) {
   return outcome;
 }
 
-PlanOptions plan_options(const Request& request, const Places& places, Spread& spread) {
+PlanOptions plan_options(const Request& request, const Places& places, Coordinator& coordinator) {
   // Whole groups of chunks, so that pieces do not share one.
   constexpr std::uint64_t kPieceUnit = std::uint64_t{256} << 10;
   const bool chained =
@@ -203,12 +149,12 @@ PlanOptions plan_options(const Request& request, const Places& places, Spread& s
   // While one thread waits for the device, others read and write.
   constexpr unsigned kDeviceThreads = 3;
   const bool in_order = places.stream.has_value();
-  if (in_order || request.dry_run) spread.let_go();
-  return {
-      .threads = in_order ? 1 : request.threads * static_cast<unsigned>(spread.ranks()),
-      .pus = std::max(spread.pus(), request.engine == crypto::Engine::opencl ? kDeviceThreads : 1),
-      .can_split = !chained && !in_order,
-      .piece_unit = kPieceUnit};
+  if (in_order || request.dry_run) coordinator.let_go();
+  return {.threads = in_order ? 1 : request.threads * static_cast<unsigned>(coordinator.ranks()),
+          .pus = std::max(coordinator.pus(),
+                          request.engine == crypto::Engine::opencl ? kDeviceThreads : 1),
+          .can_split = !chained && !in_order,
+          .piece_unit = kPieceUnit};
 }
 
 // The tree may be another one than what was scanned, if its names are hidden.
@@ -252,9 +198,9 @@ void check_job(const Request& request) {
 
 Outcome run_job(const Request& request, const Hooks& hooks, comm::Comm* ranks) {
   using Clock = std::chrono::steady_clock;
-  Spread spread(ranks);
+  Coordinator coordinator(ranks);
   check(request);
-  if (request.engine == crypto::Engine::opencl && spread.ranks() > 1) {
+  if (request.engine == crypto::Engine::opencl && coordinator.ranks() > 1) {
     throw core::UsageError("--engine opencl works in one process, without an MPI launcher");
   }
   const crypto::Engine engine = crypto::cpu_engine(request.engine);
@@ -287,10 +233,10 @@ Outcome run_job(const Request& request, const Hooks& hooks, comm::Comm* ranks) {
     outcome.version_1_tree = !manifest && !places.single_file && !request.without_manifest &&
                              request.cipher == Cipher::aes_256_gcm;
   }
-  const PlanOptions cut = plan_options(request, places, spread);
+  const PlanOptions cut = plan_options(request, places, coordinator);
   const Plan plan = make_plan(places.tree, cut);
   outcome.threads = plan.threads;
-  outcome.ranks = spread.ranks();
+  outcome.ranks = coordinator.ranks();
   if (request.dry_run) {
     outcome.complete = !is_stopped_in([&] {
       if (request.update) outcome.would_remove = removals(request, places, keys, hooks);
@@ -333,9 +279,10 @@ Outcome run_job(const Request& request, const Hooks& hooks, comm::Comm* ranks) {
   }
   job.manifest = manifest.get();
   job.hides_names = manifest && manifest->head().hidden_names;
-  job.may_meet_leftovers = may_meet_leftovers(request, places.single_file, manifest != nullptr);
+  job.scan_may_hold_leftovers =
+      scan_may_hold_leftovers(request, places.single_file, manifest != nullptr);
   if (request.quick) {
-    job.settles = [&job](Directories& directories, std::uint32_t file) {
+    job.is_done_without_work = [&job](Directories& directories, std::uint32_t file) {
       return looks_right(job, directories, file);
     };
   }
@@ -358,13 +305,13 @@ Outcome run_job(const Request& request, const Hooks& hooks, comm::Comm* ranks) {
   const auto worked_from = Clock::now();
   CopyPairs copies;
   const bool compares = out_root.valid() && request.measure_copy && !device;
-  if (spread.alone()) {
+  if (coordinator.alone()) {
     run_job_threads(job, plan, engine, hooks, compares ? &copies : nullptr);
   } else {
-    outcome.threads = spread.run(job, places, plan, cut, engine, hooks);
-    outcome.lost_ranks = spread.lost();
+    outcome.threads = coordinator.run(job, places, plan, cut, engine, hooks);
+    outcome.lost_ranks = coordinator.lost();
   }
-  outcome.remarks = spread.remarks();
+  outcome.remarks = coordinator.remarks();
   if (device && !device->remark().empty()) outcome.device_remarks.push_back(device->remark());
   if (!job.stop) outcome.copy_share = share_of_copying(copies.all(), copies.now());
   if (sealed) outcome.removed = sealed->removed();
@@ -374,12 +321,13 @@ Outcome run_job(const Request& request, const Hooks& hooks, comm::Comm* ranks) {
     restore(job, made_root, outcome.failures);
   } else if (!job.stop && out_root.valid() && !places.single_file) {
     if (!job.hides_names) {
-      finish_directories(places, out_root.get(), made_root, job.modes, outcome.failures);
+      finish_directories(places.tree, places.in_root.get(), out_root.get(), made_root, job.modes,
+                         outcome.failures);
     } else if (made_root) {
       close_root(out_root.get(), outcome.failures);
     }
   }
-  if (job.may_meet_leftovers) outcome.temporaries = leftovers_met(job);
+  if (job.scan_may_hold_leftovers) outcome.temporaries = leftovers_met(job);
   if (!job.stop && manifest) tell_differences(*manifest, outcome.failures, outcome.temporaries);
   if (stream.valid()) finish_stream(stream, request);
   const std::chrono::duration<double> seconds =

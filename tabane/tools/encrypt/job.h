@@ -37,8 +37,8 @@ struct Outcome {
   bool version_1_tree = false;
   // Paths of files that had changed while they were read, and were done once more.
   std::vector<std::string> changed;
-  std::optional<Root> root;  // of the sealed directory tree that was written or read
-  unsigned threads = 0;      // of all ranks
+  std::optional<ManifestHash> root;  // of the sealed directory tree that was written or read
+  unsigned threads = 0;              // of all ranks
   int ranks = 1;
   bool lost_ranks = false;  // one ended, or says nothing any more: nobody can wait for the others
   // What went wrong with other ranks, whose part rank 0 has done.
@@ -63,9 +63,9 @@ void check_job(const Request& request);
 // core::SystemError if in or out cannot be opened; core::Error if the key fits no file (for
 // CBC: as far as paddings tell), or if a directory that is to be decrypted or verified holds no
 // sealed file.
-// ranks: this is rank 0 of them, and the others are in help() (help.h); null: there are none. If
-// one is lost, or cannot help, its part is done all the same; then its part of `ranks` is of no
-// more use.
+// ranks: this is rank 0 of them, and the others are in serve_rank_0() (worker.h); null: there are
+// none. If one is lost, or cannot help, its part is done all the same; then its part of `ranks` is
+// of no more use.
 Outcome run_job(const Request& request, const Hooks& hooks = {}, comm::Comm* ranks = nullptr);
 
 }  // namespace tabane::encrypt

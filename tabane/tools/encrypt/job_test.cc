@@ -13,6 +13,7 @@
 #include "tabane/core/file.h"
 #include "tabane/core/files_test.h"
 #include "tabane/core/output_file.h"
+#include "tabane/tools/encrypt/scan.h"
 #include "tabane/tools/encrypt/threads.h"
 #include "tabane/tools/encrypt/tree_job_test.h"
 
@@ -75,7 +76,7 @@ TEST(Threads, HoldNoCopyingAgainstWhatIsSkipped) {
   KeyRing keys{OpeningKeys{}};
   JobState job(request, tree, in.get(), out.get(), keys);
   std::atomic<int> skipped = 0;
-  job.settles = [&](Directories&, std::uint32_t) { return ++skipped > 0; };
+  job.is_done_without_work = [&](Directories&, std::uint32_t) { return ++skipped > 0; };
   CopyPairs copies;
   run_job_threads(job, make_plan(tree, {.threads = 1}), crypto::Engine::openssl, {}, &copies);
   EXPECT_EQ(skipped, 4096);

@@ -1,18 +1,41 @@
-// Whether a tree's key, which somebody may have put into .tabane/keys, is that of what lies there.
+// Whether a tree's key, which somebody may have put into .tabane/keys, is that of what is there:
+// the one place where keys are held against slots, headers of files and the manifest's header.
 #pragma once
 
 #include <cstddef>
 #include <optional>
 #include <span>
 #include <string>
+#include <vector>
 
+#include "tabane/tools/encrypt/key_ring.h"
 #include "tabane/tools/encrypt/sealed_format.h"
-#include "tabane/tools/encrypt/tree_key.h"
+#include "tabane/tools/encrypt/tree.h"
+#include "tabane/tools/encrypt/tree_keys.h"
 
 namespace tabane::encrypt {
 
-// Returns the keys of what has this header, which `encoded` begins with, if the tree with this id
-// and key has sealed it.
+// The header of a sealed file.
+struct FoundHeader {
+  Header header;
+  std::vector<std::byte> bytes;
+};
+
+// Returns the header of the file `name` below an open directory; nothing if there is no file that
+// begins with one.
+std::optional<FoundHeader> header_there(int directory, const char* name);
+
+// The tree's key by the slots of .tabane/keys.
+struct OpenedKeys {
+  std::optional<TreeKey> key;
+  SlotTrials trials;  // if there is none
+};
+
+// Prefers a key that belongs to what is there: somebody who knows a recipient can put a slot for
+// it, with a key of his own, before the others. throws: as KeyRing::stretched().
+OpenedKeys open_keys(const FoundKeys& file, KeyRing& keys, const KeyRing::Accepts& belongs);
+
+// Returns the keys of what has this header if the tree with this id and key has sealed it.
 std::optional<FileKeys> keys_in_tree(const Header& header, std::span<const std::byte> encoded,
                                      const TreeId& tree, const TreeKey& key,
                                      Content content = Content::file);
@@ -32,8 +55,26 @@ std::optional<bool> fits_files(int root, const TreeId& tree, const TreeKey& key)
 // throws: core::SystemError if `root` cannot be read. cost: a scan, and the header of each file.
 std::optional<std::string> file_of_another_tree(int root, const TreeId& tree, const TreeKey& key);
 
-// The tree's id in the manifest's header, which nothing has authenticated. throws: as
-// fits_manifest(). Returns nothing if there is none that can be read.
+// Returns the tree's id in the manifest's header, which nothing has authenticated; nothing if there
+// is none that can be read. throws: as fits_manifest().
 std::optional<TreeId> tree_of_manifest(int root);
+
+// Returns whether a file of the scanned tree can be read as a sealed one; of_tree: not one of
+// version 1. cost, of both: opens files until it finds one.
+bool holds_sealed_files(const Tree& tree, int root, bool of_tree = false);
+
+// Returns the id of another tree than this one, if sealed files of trees are there and none of them
+// says that it is of this one.
+std::optional<TreeId> other_tree_there(const Tree& tree, int root, const TreeId& id);
+
+// keys_problem: what is wrong with .tabane/keys, which may be why none fits; empty: nothing.
+// throws: core::Error if headers can be read and none fits the key.
+void require_key_fits(const Tree& tree, int root, const std::string& keys_problem, KeyRing& keys);
+
+// Returns the tree of the sealed files below `root`, by the slots of the first of version 2;
+// nothing if there is none. name_of_single: of the tree's one file there; empty: as in the tree.
+// throws: core::Error if a file before it, or itself, is sealed for other keys.
+std::optional<TreeSeal> seal_of_files(const Tree& tree, int root, const std::string& name_of_single,
+                                      KeyRing& keys);
 
 }  // namespace tabane::encrypt

@@ -6,9 +6,9 @@
 #include <atomic>
 
 #include "tabane/crypto/secret.h"
-#include "tabane/tools/encrypt/slot_vectors.h"
-#include "tabane/tools/encrypt/test_bytes.h"
-#include "tabane/tools/encrypt/tree_seal.h"
+#include "tabane/tools/encrypt/bytes_test.h"
+#include "tabane/tools/encrypt/slot_vectors_test.h"
+#include "tabane/tools/encrypt/tree_keys.h"
 
 namespace tabane::encrypt {
 namespace {

@@ -11,11 +11,14 @@
 #include <vector>
 
 #include "tabane/crypto/key_derivation.h"
-#include "tabane/tools/encrypt/key_wrap.h"
 #include "tabane/tools/encrypt/sealed_format.h"
-#include "tabane/tools/encrypt/tree_key.h"
 
 namespace tabane::encrypt {
+
+inline constexpr std::size_t kWrappedBytes = kTreeKeyBytes + 16;  // key and tag
+
+// A tree key and its tag under a wrapping key that is used once: AES-256-GCM with nonce 0.
+using WrappedKey = std::array<std::byte, kWrappedBytes>;
 
 inline constexpr std::size_t kMostSlots = 256;
 

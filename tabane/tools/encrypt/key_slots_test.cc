@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-#include "tabane/tools/encrypt/slot_vectors.h"
+#include "tabane/tools/encrypt/slot_vectors_test.h"
 
 namespace tabane::encrypt {
 namespace {

@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "tabane/tools/encrypt/manifest_format.h"
-#include "tabane/tools/encrypt/tree_walk.h"
+#include "tabane/tools/encrypt/tree.h"
 
 namespace tabane::encrypt {
 

@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <map>
 
-#include "tabane/tools/encrypt/test_bytes.h"
+#include "tabane/tools/encrypt/bytes_test.h"
 
 namespace tabane::encrypt {
 namespace {

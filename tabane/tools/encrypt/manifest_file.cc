@@ -1,10 +1,103 @@
 #include "tabane/tools/encrypt/manifest_file.h"
 
+#include <fcntl.h>
+#include <sys/stat.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <filesystem>
+#include <string>
+#include <system_error>
 #include <utility>
 
+#include "tabane/core/temporary_file.h"
 #include "tabane/crypto/openssl.h"
+#include "tabane/crypto/secret.h"
+#include "tabane/tools/encrypt/scan.h"
+#include "tabane/tools/encrypt/sealed_format.h"
+#include "tabane/tools/encrypt/tree.h"
+#include "tabane/tools/encrypt/tree_home.h"
 
 namespace tabane::encrypt {
+namespace {
+
+// Whether the scan failed at the path or at a directory that it lies in, which is told already.
+bool could_not_be_seen(const Tree& tree, const std::string& path) {
+  return std::ranges::any_of(tree.failures, [&](const Failure& failure) {
+    return path == failure.path || failure.path.empty() || path.starts_with(failure.path + '/');
+  });
+}
+
+// None that is valid if there is no such directory.
+core::Descriptor temporary_directory() {
+  std::error_code ignored;
+  const std::string path = std::filesystem::temp_directory_path(ignored);
+  return core::Descriptor(::open(path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+}
+
+void take_status(const struct stat& status, ManifestEntry& entry) {
+  entry.mode = status.st_mode & 07777;
+  entry.seconds = status.st_mtim.tv_sec;
+  entry.nanoseconds = static_cast<std::uint32_t>(status.st_mtim.tv_nsec);
+}
+
+class EntryMaker {
+ public:
+  EntryMaker(const SealedTree& sealed, std::vector<Failure>& failures)
+      : sealed_(sealed), failures_(failures), directories_(sealed.tree, sealed.in_root, false) {}
+
+  // Returns whether there is an entry to write. A directory that cannot be read has one in any
+  // case, since others may lie in it.
+  bool make(const TreeWalk& walk, ManifestEntry& entry) {
+    entry = {};
+    entry.kind = walk.kind();
+    entry.path = walk.path();
+    if (walk.kind() == EntryKind::file) return take_file(walk.index(), entry);
+    try {
+      const core::SharedDescriptor directory = directories_.open(walk.directory());
+      if (walk.kind() == EntryKind::link) return take_link(directory->get(), walk, entry);
+      struct stat status {};
+      if (fstat(directory->get(), &status) != 0) throw core::SystemError("stat", "", errno);
+      take_status(status, entry);
+    } catch (const core::Error& error) {
+      const auto told = [&](const Failure& failure) { return failure.path == walk.path(); };
+      if (std::ranges::none_of(sealed_.tree.failures, told)) {
+        failures_.push_back({walk.path(), error.what()});
+      }
+      entry.mode = 0700;
+      return walk.kind() == EntryKind::directory;
+    }
+    return true;
+  }
+
+ private:
+  bool take_file(std::uint32_t index, ManifestEntry& entry) const {
+    const FileRecord record = sealed_.records.get(index);
+    entry.mode = record.mode;
+    entry.seconds = record.seconds;
+    entry.nanoseconds = record.nanoseconds;
+    entry.sealed = record.sealed;
+    entry.stored_name = record.stored_name;
+    return record.known;
+  }
+
+  bool take_link(int directory, const TreeWalk& walk, ManifestEntry& entry) const {
+    const char* name = sealed_.tree.name(sealed_.tree.links[walk.index()].name_at);
+    struct stat status {};
+    if (fstatat(directory, name, &status, AT_SYMLINK_NOFOLLOW) != 0) {
+      throw core::SystemError("stat", walk.path(), errno);
+    }
+    take_status(status, entry);
+    entry.target = read_link(directory, name);
+    return true;
+  }
+
+  const SealedTree& sealed_;
+  std::vector<Failure>& failures_;
+  DirectoryOpener directories_;
+};
+
+}  // namespace
 
 ManifestFileWriter::ManifestFileWriter(core::SharedDescriptor directory, const ManifestSeal& seal,
                                        const ManifestHead& head)
@@ -20,7 +113,7 @@ void ManifestFileWriter::write(std::span<const std::byte> sealed) {
   sum_.put(sealed);
 }
 
-Root ManifestFileWriter::commit(bool fsync) {
+ManifestHash ManifestFileWriter::commit(bool fsync) {
   writer_->finish();
   chunks_->finish();
   file_.commit({.replace = true, .fsync = fsync});
@@ -39,6 +132,132 @@ ManifestFileReader::ManifestFileReader(int file, const ManifestSeal& seal)
                     return there;
                   });
   reader_.emplace([this](std::span<std::byte> place) { return chunks_->get(place); });
+}
+
+DiffersFromManifest::DiffersFromManifest(Difference kind,
+                                         std::optional<DifferenceFinder::Salt> salt)
+    : Error(text_of(TreeDifference{kind, "", ""})), kind_(kind), salt_(salt) {}
+
+FileRecord record_of(const ManifestEntry& entry) {
+  return {.sealed = entry.sealed,
+          .seconds = entry.seconds,
+          .nanoseconds = entry.nanoseconds,
+          .mode = entry.mode,
+          .stored_name = entry.stored_name,
+          .known = true};
+}
+
+ManifestSeal seal_of_manifest(const TreeSeal& tree) {
+  Header header = tree.header;
+  crypto::fill_random(header.file_salt);
+  ManifestSeal seal;
+  seal.keys = derive_file_keys(header, tree.key, Content::manifest);
+  const auto fixed = encode_header(header, seal.keys);
+  seal.header.assign(fixed.begin(), fixed.end());
+  seal.header.insert(seal.header.end(), tree.embedded.begin(), tree.embedded.end());
+  seal.chunk_bytes = header.chunk_bytes();
+  return seal;
+}
+
+std::unique_ptr<TreeManifest> TreeManifest::open(int root, KeyRing& keys) {
+  const core::Descriptor home = open_home(root, false);
+  if (!home.valid()) return nullptr;
+  std::unique_ptr<TreeManifest> manifest(new TreeManifest);
+  manifest->file_ = open_own_file(home.get(), kManifestName, kManifestPath);
+  if (!manifest->file_.valid()) return nullptr;
+  ManifestSeal& seal = manifest->seal_;
+  seal.header = read_header(manifest->file_.get(), kManifestPath);
+  const Header header = decode_header(seal.header);
+  if (header.source != KeySource::tree_key) throw DamageError("not sealed as a manifest is", 9);
+  seal.keys = keys.keys_of(header, seal.header, Content::manifest);
+  seal.chunk_bytes = header.chunk_bytes();
+  manifest->head_ = ManifestFileReader(manifest->file_.get(), seal).head();
+  if (manifest->head_.tree_id != header.tree) throw DamageError("of another tree", 8);
+  return manifest;
+}
+
+template <class Read>
+void TreeManifest::read(const Read& read) {
+  ManifestFileReader reader(file_.get(), seal_);
+  read(reader.entries());
+  root_ = reader.root();
+}
+
+void TreeManifest::merge_with(const Tree& tree, const Each& each) {
+  read([&](ManifestReader& entries) { merge(entries, tree, each); });
+}
+
+void TreeManifest::for_each(const std::function<void(const ManifestEntry&)>& each) {
+  read([&](ManifestReader& entries) {
+    for (ManifestEntry entry; entries.next(entry);) each(entry);
+  });
+}
+
+void TreeManifest::hold_against(const Tree& tree, const std::vector<std::string>& excludes) {
+  files_.emplace(tree.files.size(), temporary_directory().get());
+  merge_with(tree, [&](const ManifestEntry* listed, const TreeWalk* found) {
+    if (found == nullptr) {
+      if (is_excluded(excludes, listed->path)) return;
+      if (listed->kind == EntryKind::link) {
+        ++links_;  // they stand in the manifest alone
+      } else if (!could_not_be_seen(tree, listed->path)) {
+        finder_.add(Difference::missing, listed->path);
+      }
+    } else if (listed == nullptr) {
+      // What a file is, the work finds out.
+      if (found->kind() != EntryKind::file) finder_.add(Difference::added, found->path());
+    } else if (listed->kind != found->kind() || listed->kind == EntryKind::link) {
+      finder_.add(Difference::other_kind, found->path());
+    } else if (listed->kind == EntryKind::file) {
+      files_->put(found->index(), record_of(*listed));
+    }
+  });
+}
+
+void TreeManifest::add(const std::string& path, const DiffersFromManifest& difference) {
+  const std::lock_guard lock(mutex_);
+  const bool temporary = core::is_temporary_name(path.substr(path.rfind('/') + 1));
+  if (difference.kind() == Difference::added && temporary) {
+    return temporaries_.push_back(path);
+  }
+  finder_.add(difference.kind(), path, difference.salt());
+}
+
+std::vector<TreeDifference> TreeManifest::differences() {
+  if (finder_.wants_look_up()) {
+    for_each([this](const ManifestEntry& entry) { finder_.look_up(entry); });
+  }
+  return finder_.take();
+}
+
+bool says_the_same(TreeManifest& manifest, const SealedTree& sealed) {
+  std::vector<Failure> failures;
+  EntryMaker entries(sealed, failures);
+  ManifestEntry entry;
+  TreeWalk walk(sealed.tree);
+  const auto next = [&] {
+    while (walk.next()) {
+      if (entries.make(walk, entry)) return true;
+    }
+    return false;
+  };
+  bool same = true;
+  manifest.for_each([&](const ManifestEntry& listed) { same = same && next() && entry == listed; });
+  return same && !next() && failures.empty();
+}
+
+ManifestHash write_manifest(const SealedTree& sealed, core::SharedDescriptor home, bool fsync,
+                            std::vector<Failure>& failures) {
+  ManifestFileWriter writer(std::move(home), seal_of_manifest(sealed.seal),
+                            {.tree_id = sealed.seal.header.tree,
+                             .generation = sealed.generation,
+                             .hidden_names = sealed.hidden_names});
+  EntryMaker entries(sealed, failures);
+  ManifestEntry entry;
+  for (TreeWalk walk(sealed.tree); walk.next();) {
+    if (entries.make(walk, entry)) writer.add(entry);
+  }
+  return writer.commit(fsync);
 }
 
 }  // namespace tabane::encrypt

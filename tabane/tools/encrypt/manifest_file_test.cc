@@ -10,7 +10,8 @@
 
 #include "tabane/core/files_test.h"
 #include "tabane/core/temporary_file.h"
-#include "tabane/tools/encrypt/test_bytes.h"
+#include "tabane/tools/encrypt/bytes_test.h"
+#include "tabane/tools/encrypt/tree_home.h"
 
 namespace tabane::encrypt {
 namespace {
@@ -25,7 +26,7 @@ ManifestSeal seal_of(unsigned key) {
 
 class ManifestFile : public testing::Test {
  protected:
-  Root write(unsigned files, bool commit = true) const {
+  ManifestHash write(unsigned files, bool commit = true) const {
     ManifestFileWriter writer(directory, seal_of(1), {.tree_id = {}, .generation = files});
     ManifestEntry entry;
     writer.add(entry);
@@ -34,11 +35,11 @@ class ManifestFile : public testing::Test {
       entry.path = std::to_string(10000 + i);
       writer.add(entry);
     }
-    return commit ? writer.commit(true) : Root{};
+    return commit ? writer.commit(true) : ManifestHash{};
   }
 
   // Returns the number of entries.
-  unsigned read(unsigned key, Root& root) const {
+  unsigned read(unsigned key, ManifestHash& root) const {
     const core::Descriptor file(::open(place.c_str(), O_RDONLY | O_CLOEXEC));
     Bytes header(100);
     EXPECT_EQ(core::read_all(file.get(), header.data(), header.size(), "test"), header.size());
@@ -59,22 +60,22 @@ class ManifestFile : public testing::Test {
 
 TEST_F(ManifestFile, ComesBackWithItsRootWhichIsTheSumOfTheFile) {
   for (const unsigned files : {0u, 3u, 2000u}) {
-    const Root written = write(files);
-    Root seen{};
+    const ManifestHash written = write(files);
+    ManifestHash seen{};
     EXPECT_EQ(read(1, seen), files + 1);
     EXPECT_EQ(seen, written);
     crypto::Sha256Stream sum;
     sum.put(from_text(core::read_file(place)));
     EXPECT_EQ(sum.finish(), written);
-    EXPECT_EQ(root_of(text_of_root(written)), written);
+    EXPECT_EQ(parse_manifest_hash(crypto::hexadecimal(written)), written);
   }
   EXPECT_EQ(fs::status(place).permissions(), fs::perms{0600});
 }
 
 TEST_F(ManifestFile, StaysAsItWasUntilTheNewOneIsWhole) {
-  const Root first = write(5);
+  const ManifestHash first = write(5);
   write(9, false);
-  Root seen{};
+  ManifestHash seen{};
   EXPECT_EQ(read(1, seen), 6u);
   EXPECT_EQ(seen, first);
   EXPECT_NE(write(9), first);
@@ -83,7 +84,7 @@ TEST_F(ManifestFile, StaysAsItWasUntilTheNewOneIsWhole) {
 
 TEST_F(ManifestFile, IsRefusedWithAnyBitFlippedCutOrWithAnotherKey) {
   write(300);
-  Root seen{};
+  ManifestHash seen{};
   EXPECT_THROW(read(2, seen), DamageError);
   const std::string good = core::read_file(place);
   for (std::size_t bit = 8 * 100; bit < 8 * good.size(); bit += 4001) {

@@ -2,7 +2,11 @@
 
 #include <algorithm>
 #include <cstring>
+#include <string_view>
 #include <utility>
+
+#include "tabane/core/error.h"
+#include "tabane/crypto/sha256.h"
 
 namespace tabane::encrypt {
 namespace {
@@ -54,6 +58,20 @@ std::uint64_t number_at(const std::byte* bytes, std::size_t width) {
 }
 
 }  // namespace
+
+ManifestHash parse_manifest_hash(const std::string& text) {
+  constexpr std::string_view kDigits = "0123456789abcdef";
+  ManifestHash root;
+  const bool right_size = text.size() == 2 * root.size();
+  if (!right_size || text.find_first_not_of(kDigits) != text.npos) {
+    throw core::UsageError("--root: a root is 64 hexadecimal digits in lower case");
+  }
+  for (std::size_t i = 0; i < root.size(); ++i) {
+    root[i] =
+        static_cast<std::byte>(kDigits.find(text[2 * i]) << 4 | kDigits.find(text[2 * i + 1]));
+  }
+  return root;
+}
 
 int compare_paths(std::string_view a, std::string_view b) {
   const auto [at_a, at_b] = std::mismatch(a.begin(), a.end(), b.begin(), b.end());

@@ -13,9 +13,14 @@
 
 #include "tabane/crypto/chunk_cipher.h"
 #include "tabane/tools/encrypt/sealed_format.h"
-#include "tabane/tools/encrypt/tree_key.h"
 
 namespace tabane::encrypt {
+
+// The root of a sealed tree: the SHA-256 of its manifest as it is stored.
+using ManifestHash = std::array<std::byte, 32>;
+
+// Reads 64 hexadecimal digits. throws: core::UsageError.
+ManifestHash parse_manifest_hash(const std::string& text);
 
 inline constexpr std::size_t kStoredNameBytes = 16;
 inline constexpr std::size_t kMostPathBytes = std::size_t{1} << 20;  // of a path or a target

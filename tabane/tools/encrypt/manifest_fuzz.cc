@@ -3,11 +3,15 @@
 #include <cstdint>
 #include <vector>
 
+#include "tabane/crypto/test_bytes.h"
 #include "tabane/tools/encrypt/manifest_format.h"
-#include "tabane/tools/encrypt/test_bytes.h"
 
 namespace tabane::encrypt {
 namespace {
+
+using crypto::Bytes;
+using crypto::sink_into;
+using crypto::source_of;
 
 struct Reading {
   ManifestHead head;

@@ -10,10 +10,14 @@
 #include <tuple>
 #include <utility>
 
+#include "tabane/tools/encrypt/attributes.h"
+#include "tabane/tools/encrypt/hidden_names.h"
 #include "tabane/tools/encrypt/key_proof.h"
 #include "tabane/tools/encrypt/key_ring.h"
-#include "tabane/tools/encrypt/modes.h"
-#include "tabane/tools/encrypt/seal_manifest.h"
+#include "tabane/tools/encrypt/manifest_file.h"
+#include "tabane/tools/encrypt/scan.h"
+#include "tabane/tools/encrypt/sealed_format.h"
+#include "tabane/tools/encrypt/tree.h"
 #include "tabane/tools/encrypt/tree_home.h"
 
 namespace tabane::encrypt {
@@ -64,6 +68,70 @@ void require_mark(int root, bool hidden) {
 constexpr const char* kOfSomebodyElse =
     "; what it holds is not of this tree: move it away, decrypt and verify refuse until then";
 
+bool is_sealed_for_tree(DirectoryOpener& directories, const Tree& tree, const TreeFile& file,
+                        const TreeSeal& seal) {
+  try {
+    const auto found =
+        header_there(directories.open(file.directory)->get(), tree.name(file.name_at));
+    return found && keys_in_tree(found->header, found->bytes, seal.header.tree, seal.key);
+  } catch (const core::Error&) {
+    return false;
+  }
+}
+
+// The files of a tree with hidden names: those that no path of the plain tree has.
+std::vector<Stray> hidden_strays(const Tree& found, const Tree& plain, const TreeSeal& seal) {
+  std::vector<StoredName> names;
+  for (const TreeFile& file : plain.files) {
+    names.push_back(stored_name_of(seal.key, seal.header.tree, plain.path(file)));
+  }
+  std::ranges::sort(names);
+  std::vector<Stray> strays;
+  for (const TreeFile& file : found.files) {
+    const std::string path = found.path(file);
+    const auto at = std::ranges::lower_bound(names, path, {}, text_of_stored);
+    if (at == names.end() || text_of_stored(*at) != path) strays.push_back({path, false});
+  }
+  std::ranges::sort(strays, [](const Stray& a, const Stray& b) {
+    return compare_paths(a.path, b.path) < 0;  // as a walk goes, which deeper directories change
+  });
+  return strays;
+}
+
+std::vector<Stray> shown_strays(const Tree& found, const Tree& plain) {
+  std::vector<Stray> strays;
+  TreeWalk here(found), wanted(plain);
+  bool more = wanted.next();
+  while (here.next()) {
+    while (more && compare_paths(wanted.path(), here.path()) < 0) more = wanted.next();
+    const bool same = more && wanted.path() == here.path() && wanted.kind() == here.kind();
+    if (!same && here.kind() != EntryKind::link) {
+      strays.push_back({here.path(), here.kind() == EntryKind::directory});
+    }
+  }
+  return strays;
+}
+
+// Looks through the sealed tree below `sealed` for files and directories that the plain tree lacks,
+// directories before what lies in them. cost: a scan; opens what it suspects.
+// throws: core::SystemError if the root cannot be read.
+std::vector<Stray> strays_of(int sealed, const Tree& plain, const TreeSeal& seal,
+                             bool hidden_names) {
+  const Tree found = scan(sealed, {}, Temporaries::leave_out, true);
+  std::vector<Stray> strays =
+      hidden_names ? hidden_strays(found, plain, seal) : shown_strays(found, plain);
+  DirectoryOpener directories(found, sealed, false);
+  TreeWalk walk(found);
+  auto stray = strays.begin();
+  while (stray != strays.end() && walk.next()) {
+    if (walk.path() != stray->path) continue;
+    stray->of_stranger = !stray->directory &&
+                         !is_sealed_for_tree(directories, found, found.files[walk.index()], seal);
+    ++stray;
+  }
+  return strays;
+}
+
 bool has_time(const struct stat& status, const FileRecord& record) {
   return status.st_mtim.tv_sec == record.seconds && status.st_mtim.tv_nsec == record.nanoseconds;
 }
@@ -79,7 +147,7 @@ OutputManifest::OutputManifest(JobState& job, const Hooks& hooks)
       home_(std::make_shared<const core::Descriptor>(open_home(job.out_root, true))),
       records_(job.tree.files.size(), home_->get()) {
   job.records = &records_;
-  job.settles = [this](Directories& directories, std::uint32_t file) {
+  job.is_done_without_work = [this](Directories& directories, std::uint32_t file) {
     return keeps(directories, file);
   };
   if (job.request.resume) open_old();
@@ -282,7 +350,7 @@ bool OutputManifest::keeps(Directories& directories, std::uint32_t file) {
   if (time == kNoTime || time != job_.tree.times[file] || place.mode != record.mode) return false;
   struct stat sealed {};
   try {
-    const Place lies = directories.output_of(job_, file, record);
+    const DirectoryEntry lies = directories.output_of(job_, file, record);
     if (fstatat(lies.directory->get(), lies.name.c_str(), &sealed, AT_SYMLINK_NOFOLLOW) != 0) {
       return false;
     }
@@ -301,7 +369,7 @@ bool OutputManifest::keeps(Directories& directories, std::uint32_t file) {
   return true;
 }
 
-Root OutputManifest::write(std::vector<Failure>& failures) {
+ManifestHash OutputManifest::write(std::vector<Failure>& failures) {
   const SealedTree sealed{.tree = job_.tree,
                           .in_root = job_.in_root,
                           .records = records_,
@@ -321,7 +389,7 @@ bool OutputManifest::knows_all() const {
                              [&](const auto& file) { return records_.get(file.first).known; });
 }
 
-std::optional<Root> OutputManifest::finish(std::vector<Failure>& failures) {
+std::optional<ManifestHash> OutputManifest::finish(std::vector<Failure>& failures) {
   failures.insert(failures.end(), failures_.begin(), failures_.end());
   if (!knows_all()) {
     failures.push_back({kManifestPath,
@@ -331,7 +399,7 @@ std::optional<Root> OutputManifest::finish(std::vector<Failure>& failures) {
   }
   try {
     if (keeps_mark_) make_mark(home_->get(), kMark, kMarkPath);
-    const Root root = write(failures);
+    const ManifestHash root = write(failures);
     if (!keeps_mark_) remove_name(home_->get(), kMark, 0, kMarkPath);
     return root;
   } catch (const core::Error& error) {

@@ -8,10 +8,17 @@
 #include <vector>
 
 #include "tabane/tools/encrypt/file_task.h"
-#include "tabane/tools/encrypt/strays.h"
-#include "tabane/tools/encrypt/tree_manifest.h"
+#include "tabane/tools/encrypt/manifest_file.h"
 
 namespace tabane::encrypt {
+
+// What an interrupted job may have left in a sealed tree, and the plain one does not have any more.
+struct Stray {
+  std::string path;  // in the sealed tree
+  bool directory;
+  bool of_stranger = false;  // a file that is not sealed with the tree's key
+  std::string plain = {};    // its path in the plain tree, if that is another one and is known
+};
 
 class OutputManifest {
  public:
@@ -34,7 +41,7 @@ class OutputManifest {
   // already. Returns the root, or nothing if that could not be done, which is a failure: also if
   // something of IN could not be read that the manifest before has not. Then there is no manifest,
   // or the mark stays.
-  std::optional<Root> finish(std::vector<Failure>& failures);
+  std::optional<ManifestHash> finish(std::vector<Failure>& failures);
 
   std::uint64_t removed() const { return removed_; }  // files and directories
   // With --update: whether the last job on this tree ended, so that it left no temporary files.
@@ -54,7 +61,7 @@ class OutputManifest {
   void require_meant(const Hooks& hooks) const;
   void remove_gone();
   void remove(const Stray& gone);
-  Root write(std::vector<Failure>& failures);
+  ManifestHash write(std::vector<Failure>& failures);
 
   JobState& job_;
   core::SharedDescriptor home_;

@@ -10,7 +10,8 @@
 
 #include "tabane/core/file.h"
 #include "tabane/core/files_test.h"
-#include "tabane/tools/encrypt/job_lock.h"
+#include "tabane/tools/encrypt/scan.h"
+#include "tabane/tools/encrypt/tree_home.h"
 #include "tabane/tools/encrypt/tree_job_test.h"
 
 namespace tabane::encrypt {
@@ -234,7 +235,7 @@ TEST_F(Update, IsNotDoneUntilWhatCouldNotBeRemovedIsGone) {
   expect_same_as_input();
 }
 
-Request with_passphrase(Request r) {
+Request request_with_passphrase(Request r) {
   r.passphrase = crypto::Passphrase::of(std::as_bytes(std::span("a passphrase")));
   r.passphrase_log2_n = 10;
   return r;
@@ -244,12 +245,13 @@ Request with_passphrase(Request r) {
 // stop; the progress is told once more after the work.
 TEST_F(Update, ThatIsMadeMeanwhileIsToldAndNothingElse) {
   fs::remove_all(sealed);
-  ASSERT_TRUE(run_job(with_passphrase(request(Direction::encrypt, in, sealed))).failures.empty());
+  ASSERT_TRUE(
+      run_job(request_with_passphrase(request(Direction::encrypt, in, sealed))).failures.empty());
   int files = 0;
   const auto change_both = [&] {
     write_file(in / "a", "another a " + std::to_string(files));
     write_file(in / ("new" + std::to_string(files++)), "new");
-    EXPECT_TRUE(run_job(with_passphrase(updating())).failures.empty());
+    EXPECT_TRUE(run_job(request_with_passphrase(updating())).failures.empty());
   };
   const auto mark = [&] { write_file(sealed / ".tabane/changing", ""); };
   struct Case {
@@ -261,7 +263,7 @@ TEST_F(Update, ThatIsMadeMeanwhileIsToldAndNothingElse) {
                         Case{"an update after the work", change_both, false},
                         Case{"one that is at work", mark, false}}) {
     for (const bool quick : {false, true}) {
-      Request r = with_passphrase(request(Direction::verify, sealed, ""));
+      Request r = request_with_passphrase(request(Direction::verify, sealed, ""));
       r.quick = quick;
       bool done = false;
       const auto once = [&] {
@@ -280,7 +282,8 @@ TEST_F(Update, ThatIsMadeMeanwhileIsToldAndNothingElse) {
       EXPECT_NE(outcome.failures[0].what.find("verify again"), std::string::npos) << c.what;
       EXPECT_EQ(outcome.temporaries, std::vector<std::string>{}) << c.what;
       fs::remove(sealed / ".tabane/changing");
-      EXPECT_TRUE(run_job(with_passphrase(request(Direction::verify, sealed, ""))).failures.empty())
+      EXPECT_TRUE(
+          run_job(request_with_passphrase(request(Direction::verify, sealed, ""))).failures.empty())
           << c.what;
     }
   }
@@ -299,16 +302,16 @@ TEST_F(Update, ThatIsMadeMeanwhileIsToldByADecryptionThatLacksSomething) {
   EXPECT_EQ(read_file(root / "opened/a"), "a");
 
   for (const char* path : {"sealed", "opened"}) fs::remove_all(root / path);
-  run_job(with_passphrase(request(Direction::encrypt, in, sealed)));
+  run_job(request_with_passphrase(request(Direction::encrypt, in, sealed)));
   done = false;
   Hooks before_the_manifest;
   before_the_manifest.stop_requested = [&] {
     if (std::exchange(done, true)) return false;
     write_file(in / "new", "new");
-    EXPECT_TRUE(run_job(with_passphrase(updating())).failures.empty());
+    EXPECT_TRUE(run_job(request_with_passphrase(updating())).failures.empty());
     return false;
   };
-  Request again = with_passphrase(request(Direction::decrypt, sealed, root / "opened"));
+  Request again = request_with_passphrase(request(Direction::decrypt, sealed, root / "opened"));
   const Outcome outcome = run_job(again, before_the_manifest);
   ASSERT_EQ(outcome.failures.size(), 1u);
   EXPECT_NE(outcome.failures[0].what.find("decrypt --resume"), std::string::npos);

@@ -8,11 +8,10 @@
 #include <utility>
 
 #include "tabane/core/file.h"
-#include "tabane/tools/encrypt/job_lock.h"
 #include "tabane/tools/encrypt/key_proof.h"
 #include "tabane/tools/encrypt/manifest_file.h"
 #include "tabane/tools/encrypt/tree_home.h"
-#include "tabane/tools/encrypt/tree_seal.h"
+#include "tabane/tools/encrypt/tree_keys.h"
 
 namespace tabane::encrypt {
 namespace {
@@ -46,17 +45,13 @@ FoundKeys find(std::span<const std::byte> bytes, const std::string& tree) {
   }
 }
 
-// Somebody may have put slots of a key of his own before the others.
+// throws: DamageError if only a slot that is too costly to open is left.
 std::optional<TreeKey> open_tree_keys(int root, const FoundKeys& file,
                                       std::span<const std::byte> bytes, KeyRing& keys) {
-  SlotTrials trials;
-  auto key = keys.open(
-      file.tree, file.found.slots,
-      [&](const TreeKey& one) {
-        return fits_manifest(root, file.tree, one).value_or(mac_fits(bytes, file.tree, one));
-      },
-      &trials);
-  return key ? std::move(key) : keys.open(file.tree, file.found.slots);
+  OpenedKeys opened = open_keys(file, keys, [&](const TreeKey& one) {
+    return fits_manifest(root, file.tree, one).value_or(mac_fits(bytes, file.tree, one));
+  });
+  return opened.key ? std::move(opened.key) : keys.open(file.tree, file.found.slots);
 }
 
 // Whoever knows a recipient can make a file of keys for it, with a key that he knows.

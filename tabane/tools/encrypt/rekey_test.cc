@@ -9,11 +9,11 @@
 #include "tabane/core/temporary_file.h"
 #include "tabane/core/text_of_error_test.h"
 #include "tabane/crypto/secret.h"
-#include "tabane/tools/encrypt/slot_vectors.h"
+#include "tabane/tools/encrypt/manifest_file.h"
+#include "tabane/tools/encrypt/slot_vectors_test.h"
 #include "tabane/tools/encrypt/tree_home.h"
-#include "tabane/tools/encrypt/tree_manifest.h"
-#include "tabane/tools/encrypt/tree_seal.h"
-#include "tabane/tools/encrypt/version_1.h"
+#include "tabane/tools/encrypt/tree_keys.h"
+#include "tabane/tools/encrypt/version_1_test.h"
 
 namespace tabane::encrypt {
 namespace {

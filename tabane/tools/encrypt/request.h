@@ -14,7 +14,7 @@
 #include "tabane/crypto/keys.h"
 #include "tabane/device/module.h"
 #include "tabane/tools/encrypt/identity.h"
-#include "tabane/tools/encrypt/root.h"
+#include "tabane/tools/encrypt/manifest_format.h"
 #include "tabane/tools/encrypt/sealed_format.h"
 
 namespace tabane::encrypt {
@@ -56,8 +56,8 @@ struct Request {
   bool hide_names = false;        // encrypt: a directory's names and structure only in the manifest
   bool quick = false;             // verify: only the manifest and what it tells files apart by
   bool without_manifest = false;  // decrypt, verify: take the files as they are
-  std::optional<Root> root;       // decrypt, verify: of the manifest, if it is known
-  unsigned threads = 0;           // 0: chosen from the files and the machine
+  std::optional<ManifestHash> root;  // decrypt, verify: of the manifest, if it is known
+  unsigned threads = 0;              // 0: chosen from the files and the machine
   crypto::Engine engine = crypto::Engine::automatic;
   std::string device;  // of opencl; see device::choose_device()
   // Derives keys from passphrases at any cost that a header asks for; see KeyRing.

@@ -8,9 +8,9 @@
 
 #include "tabane/core/file.h"
 #include "tabane/crypto/secret.h"
-#include "tabane/tools/encrypt/header_io.h"
+#include "tabane/tools/encrypt/file_task.h"
 #include "tabane/tools/encrypt/key_proof.h"
-#include "tabane/tools/encrypt/scatter_io.h"
+#include "tabane/tools/encrypt/sealed_format.h"
 
 namespace tabane::encrypt {
 namespace {
@@ -64,8 +64,7 @@ ChunkGroup SealedTask::group(std::uint64_t first, std::size_t count) const {
 
 void SealedTask::read_plain(const ChunkGroup& group, std::byte* chunks) const {
   std::array<iovec, ChunkGroup::kMost> places;
-  if (read_all_into(in(), group.places(chunks, places), group.plain_offset(), path()) !=
-      group.plain_size()) {
+  if (read(group.places(chunks, places), group.plain_offset()) != group.plain_size()) {
     throw ChangedWhileRead();
   }
 }
@@ -172,7 +171,7 @@ bool SealedFileWorker::is_sealed(SealedTask& task, int output) {
     SealedState& state = task.record().sealed;
     state = {.bytes = task.plain_bytes_, .salt = header.file_salt, .last_tag = {}};
     std::copy_n(last.data() + last.size(), crypto::kTagBytes, state.last_tag.begin());
-    return task.may_stay(state);
+    return task.output_is_current(state);
   } catch (const core::Error&) {
     return false;  // damaged, or from another key: made anew
   }

@@ -5,9 +5,11 @@
 #include <openssl/evp.h>
 
 #include <algorithm>
+#include <array>
 #include <cstring>
 #include <string_view>
 
+#include "tabane/core/file.h"
 #include "tabane/crypto/chunk_cipher.h"
 #include "tabane/crypto/key_derivation.h"
 #include "tabane/crypto/openssl.h"
@@ -207,6 +209,19 @@ Header decode_header(std::span<const std::byte> sealed) {
 
 bool key_fits(std::span<const std::byte, kHeaderBytes> header, const FileKeys& keys) {
   return CRYPTO_memcmp(keys.check.data(), header.data() + kFieldBytes, kKeyCheckBytes) == 0;
+}
+
+std::vector<std::byte> read_header(int file, std::string_view what) {
+  std::array<std::byte, 1024> first;
+  const std::size_t there = core::read_all_at(file, first.data(), first.size(), 0, what);
+  const std::size_t wanted = header_bytes(std::span(first).first(there));
+  std::vector<std::byte> header(
+      first.begin(), first.begin() + static_cast<std::ptrdiff_t>(std::min(there, wanted)));
+  if (wanted <= there || there < first.size()) return header;
+  header.resize(wanted);
+  header.resize(there +
+                core::read_all_at(file, header.data() + there, wanted - there, there, what));
+  return header;
 }
 
 }  // namespace tabane::encrypt

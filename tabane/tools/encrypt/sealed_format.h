@@ -7,15 +7,23 @@
 #include <cstdint>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "tabane/core/error.h"
 #include "tabane/crypto/key_derivation.h"
 #include "tabane/crypto/secret.h"
 #include "tabane/crypto/sha256.h"
-#include "tabane/tools/encrypt/tree_key.h"
 
 namespace tabane::encrypt {
+
+// The random key of a sealed tree, from which the keys of its files are derived, and the tree's
+// name for the machine.
+inline constexpr std::size_t kTreeIdBytes = 16;
+inline constexpr std::size_t kTreeKeyBytes = 32;
+
+using TreeId = std::array<std::byte, kTreeIdBytes>;
+using TreeKey = crypto::LockedBytes<kTreeKeyBytes>;
 
 inline constexpr std::size_t kMasterKeyBytes = 32;
 inline constexpr std::size_t kFileSaltBytes = 32;
@@ -109,5 +117,9 @@ Header decode_header(std::span<const std::byte> sealed);
 
 // Whether the key check of an encoded header fits. Takes the same time for any check.
 bool key_fits(std::span<const std::byte, kHeaderBytes> header, const FileKeys& keys);
+
+// The header at the beginning of an open sealed file, or less, where the file ends or is none.
+// throws: core::SystemError naming `what`. cost: one read, two if there are many slots.
+std::vector<std::byte> read_header(int file, std::string_view what);
 
 }  // namespace tabane::encrypt

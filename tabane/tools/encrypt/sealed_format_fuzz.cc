@@ -5,11 +5,14 @@
 #include <vector>
 
 #include "tabane/crypto/chunk_cipher.h"
+#include "tabane/crypto/test_bytes.h"
 #include "tabane/tools/encrypt/key_slots.h"
-#include "tabane/tools/encrypt/test_bytes.h"
 
 namespace tabane::encrypt {
 namespace {
+
+using crypto::Bytes;
+using crypto::seal_chunk;
 
 void check_chunk_comes_back(crypto::ChunkCipher& cipher, std::uint32_t index, bool last,
                             const Bytes& plain) {

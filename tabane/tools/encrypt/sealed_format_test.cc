@@ -7,8 +7,8 @@
 #include <string>
 #include <thread>
 
-#include "tabane/tools/encrypt/slot_vectors.h"
-#include "tabane/tools/encrypt/test_bytes.h"
+#include "tabane/tools/encrypt/bytes_test.h"
+#include "tabane/tools/encrypt/slot_vectors_test.h"
 
 namespace tabane::encrypt {
 namespace {

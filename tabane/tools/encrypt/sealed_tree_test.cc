@@ -10,12 +10,11 @@
 
 #include "tabane/core/file.h"
 #include "tabane/core/files_test.h"
-#include "tabane/tools/encrypt/keys_file.h"
-#include "tabane/tools/encrypt/slot_vectors.h"
+#include "tabane/tools/encrypt/manifest_file.h"
+#include "tabane/tools/encrypt/slot_vectors_test.h"
 #include "tabane/tools/encrypt/tree_job_test.h"
-#include "tabane/tools/encrypt/tree_manifest.h"
-#include "tabane/tools/encrypt/tree_seal.h"
-#include "tabane/tools/encrypt/version_1.h"
+#include "tabane/tools/encrypt/tree_keys.h"
+#include "tabane/tools/encrypt/version_1_test.h"
 
 namespace tabane::encrypt {
 namespace {
@@ -599,7 +598,7 @@ TEST_F(SealedTree, ShowsByItsRootThatAllOfItWasPutBack) {
   EXPECT_EQ(told(with_root), Lines{});
   with_root.in = root / "older";
   ASSERT_EQ(told(with_root).size(), 1u);
-  EXPECT_NE(told(with_root)[0].find(text_of_root(*second.root)), std::string::npos);
+  EXPECT_NE(told(with_root)[0].find(crypto::hexadecimal(*second.root)), std::string::npos);
   with_root.root.reset();
   EXPECT_EQ(told(with_root), Lines{});  // without a root nobody can know
 }

@@ -14,9 +14,10 @@
 
 #include "tabane/core/output_file.h"
 #include "tabane/crypto/secret.h"
+#include "tabane/tools/encrypt/attributes.h"
 #include "tabane/tools/encrypt/chunk_stream.h"
-#include "tabane/tools/encrypt/modes.h"
-#include "tabane/tools/encrypt/sealing.h"
+#include "tabane/tools/encrypt/outputs.h"
+#include "tabane/tools/encrypt/run_keys.h"
 
 namespace tabane::encrypt {
 namespace {

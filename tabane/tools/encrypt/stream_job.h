@@ -4,7 +4,7 @@
 
 #include "tabane/tools/encrypt/job.h"
 #include "tabane/tools/encrypt/key_ring.h"
-#include "tabane/tools/encrypt/preflight.h"
+#include "tabane/tools/encrypt/places.h"
 
 namespace tabane::encrypt {
 

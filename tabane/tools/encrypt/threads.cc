@@ -139,7 +139,8 @@ void work_units(JobState& job, Queue<Task>& queue, CopyPairs* copies, const Prep
     bool whole = true;
     for (std::uint32_t i = 0; i < unit->files && !job.stop; ++i) {
       const std::uint32_t file = unit->first_file + i;
-      if (unit->pieces == 1 && job.settles && job.settles(directories, file)) {
+      if (unit->pieces == 1 && job.is_done_without_work &&
+          job.is_done_without_work(directories, file)) {
         whole = false;  // what is skipped says nothing of the speed
         continue;
       }
@@ -167,7 +168,8 @@ void work_on_device(JobState& job, Queue<SealedTask>& queue, DeviceSealer& seale
   while (const std::optional<Taken> taken = queue.next()) {
     const Unit& unit = *taken->unit;
     for (std::uint32_t i = 0; i < unit.files && !job.stop; ++i) {
-      if (unit.pieces == 1 && job.settles && job.settles(directories, unit.first_file + i))
+      if (unit.pieces == 1 && job.is_done_without_work &&
+          job.is_done_without_work(directories, unit.first_file + i))
         continue;
       take(queue.task(*taken, i), unit);
     }

@@ -3,11 +3,10 @@
 
 #include <memory>
 
-#include "tabane/tools/encrypt/copy_sampler.h"
+#include "tabane/tools/encrypt/copy_share.h"
 #include "tabane/tools/encrypt/file_task.h"
 #include "tabane/tools/encrypt/plan.h"
 #include "tabane/tools/encrypt/request.h"
-#include "tabane/tools/encrypt/share.h"
 
 namespace tabane::encrypt {
 

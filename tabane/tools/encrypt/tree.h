@@ -1,5 +1,6 @@
-// The files below a directory, found without following symbolic links, and reached again by name
-// relative to open directories, so that no path is too long and no swapped link leads elsewhere.
+// The files below a directory as a scan finds them: walked in the order of a manifest, and reached
+// by name relative to open directories, so that no path is too long and no swapped link leads
+// elsewhere.
 #pragma once
 
 #include <cstddef>
@@ -11,6 +12,7 @@
 
 #include "tabane/core/file.h"
 #include "tabane/tools/encrypt/growing_array.h"
+#include "tabane/tools/encrypt/manifest_format.h"
 
 namespace tabane::encrypt {
 
@@ -70,29 +72,9 @@ struct Tree {
   std::string path(std::uint32_t directory, std::uint64_t name_at) const;
 };
 
-// At the root of a sealed tree this directory is tabane's.
-inline constexpr const char* kOwnDirectory = ".tabane";
-
-// Walks what lies below the open directory `root`. excludes: shell patterns (fnmatch) held against
-// the name, or, if they contain a '/', against the path below the root; a directory that matches is
-// left out with all below it. cost: one fstatat a file or directory; 24 bytes and
-// its name a file.
-// temporaries: whether files with a temporary name are left out, or are files like others. own:
-// leaves out kOwnDirectory at the root. times: keeps Tree::times. throws: core::SystemError only if
-// the root itself cannot be read.
-enum class Temporaries { take, leave_out };
-Tree scan(int root, const std::vector<std::string>& excludes,
-          Temporaries temporaries = Temporaries::leave_out, bool own = false, bool times = false);
-
-// Whether a path or a directory that it lies in matches one of scan()'s patterns.
-bool is_excluded(const std::vector<std::string>& excludes, const std::string& path);
-
 // Returns the target of a symbolic link in an open directory.
 // throws: core::SystemError naming the link; core::Error if the target has more than 1 MiB.
 std::string read_link(int directory, const char* name);
-
-// A tree of the one file `name` in the open directory `parent`.
-Tree single_file(const std::string& name, std::uint64_t bytes);
 
 // Opens the directories of a tree below another root, one after the other; keeps the last ones
 // open. One thread at a time; several may make the same directories at once.
@@ -123,6 +105,44 @@ class DirectoryOpener {
   std::size_t keep_;
   std::vector<Held> chain_;           // the innermost of the path to the last one, outermost first
   std::vector<std::uint32_t> steps_;  // below the nearest one held, innermost first
+};
+
+// Visits each directory before what it holds, in the order of compare_paths(), if the tree came
+// from scan(). Memory: a few words for each level of the place reached.
+class TreeWalk {
+ public:
+  explicit TreeWalk(const Tree& tree) : tree_(tree) {}  // which lives as long as this
+
+  // Goes to the next entry, at first to the root; returns false behind the last one.
+  bool next();
+
+  // Of the entry reached.
+  EntryKind kind() const { return kind_; }
+  std::uint32_t index() const { return index_; }  // in the tree's directories, files or links
+  std::uint32_t directory() const { return levels_.back().directory; }  // that it is or lies in
+  const std::string& path() const { return path_; }
+
+ private:
+  struct Range {
+    std::uint32_t at = 0, end = 0;
+  };
+  struct Level {
+    std::uint32_t directory;
+    std::size_t path_bytes;  // with the '/' behind it
+    Range children, files, links;
+  };
+
+  void enter(std::uint32_t directory);
+  bool step();
+
+  const Tree& tree_;
+  // Behind those of the directories entered; they come in the order in which these are entered.
+  std::uint32_t children_ = 1, files_ = 0, links_ = 0;
+  std::vector<Level> levels_;
+  bool any_ = false;
+  EntryKind kind_ = EntryKind::directory;
+  std::uint32_t index_ = 0;
+  std::string path_;
 };
 
 }  // namespace tabane::encrypt

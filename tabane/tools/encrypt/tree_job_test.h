@@ -13,9 +13,9 @@
 #include "tabane/core/file.h"
 #include "tabane/core/temporary_file.h"
 #include "tabane/core/text_of_error_test.h"
+#include "tabane/tools/encrypt/bytes_test.h"
 #include "tabane/tools/encrypt/job.h"
-#include "tabane/tools/encrypt/test_bytes.h"
-#include "tabane/tools/encrypt/test_request.h"
+#include "tabane/tools/encrypt/request_test.h"
 
 namespace tabane::encrypt {
 

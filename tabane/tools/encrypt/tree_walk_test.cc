@@ -1,5 +1,3 @@
-#include "tabane/tools/encrypt/tree_walk.h"
-
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -8,6 +6,8 @@
 #include "tabane/core/file.h"
 #include "tabane/core/files_test.h"
 #include "tabane/core/temporary_file.h"
+#include "tabane/tools/encrypt/scan.h"
+#include "tabane/tools/encrypt/tree.h"
 
 namespace tabane::encrypt {
 namespace {

@@ -22,10 +22,10 @@
 #include "tabane/program/printable.h"
 #include "tabane/program/progress.h"
 #include "tabane/program/run_options.h"
-#include "tabane/tools/encrypt/aes_dir_text.h"
-#include "tabane/tools/encrypt/help.h"
 #include "tabane/tools/encrypt/job.h"
+#include "tabane/tools/encrypt/job_text.h"
 #include "tabane/tools/encrypt/key_ring.h"
+#include "tabane/tools/encrypt/worker.h"
 
 namespace tabane::program {
 namespace {
@@ -136,7 +136,7 @@ void complete_request(Options& options) {
   }
   if (options.iv) request.fixed_iv = block_of(*options.iv);
   if (request.update) request.resume = true;
-  if (options.root) request.root = root_of(*options.root);
+  if (options.root) request.root = parse_manifest_hash(*options.root);
   if (cbc && !options.key_file) {
     throw core::UsageError(
         fmt::format("--cipher {0} takes a key of {1} bytes and no passphrase: give --key-file FILE",
@@ -288,13 +288,13 @@ void prepare_for(comm::Comm* ranks, Options& options) {
   try {
     prepare(options, ranks);
   } catch (...) {
-    if (ranks) let_go(*ranks);
+    if (ranks) release_workers(*ranks);
     throw;
   }
 }
 
 // The part of a rank that is not the first: it reads no key and says nothing.
-void help_rank_0(Options& options, comm::Comm& ranks) {
+void work_for_rank_0(Options& options, comm::Comm& ranks) {
   forbid_core_dumps();
   allow_many_open_files();
   std::signal(SIGXFSZ, SIG_IGN);
@@ -304,8 +304,8 @@ void help_rank_0(Options& options, comm::Comm& ranks) {
   } catch (const core::UsageError&) {
     // Rank 0 says so, and has nothing to do for this one.
   }
-  help(std::move(options.request), {.stop_requested = [] { return StopOnSignal::requested(); }},
-       ranks);
+  serve_rank_0(std::move(options.request),
+               {.stop_requested = [] { return StopOnSignal::requested(); }}, ranks);
 }
 
 int run(Options& options, comm::Comm* ranks, bool& lost) {
@@ -488,7 +488,7 @@ Definition define() {
   return {table(rows, common_rows(*options)), [options](const Given&) {
             return on_ranks(
                 [&](comm::Comm* ranks, bool& lost) { return run(*options, ranks, lost); },
-                [&](comm::Comm& ranks) { help_rank_0(*options, ranks); });
+                [&](comm::Comm& ranks) { work_for_rank_0(*options, ranks); });
           }};
 }
 

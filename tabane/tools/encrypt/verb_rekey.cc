@@ -11,7 +11,7 @@
 #include "tabane/program/passphrase_prompt.h"
 #include "tabane/program/printable.h"
 #include "tabane/program/progress.h"
-#include "tabane/tools/encrypt/aes_dir_text.h"
+#include "tabane/tools/encrypt/job_text.h"
 #include "tabane/tools/encrypt/rekey.h"
 
 namespace tabane::program {

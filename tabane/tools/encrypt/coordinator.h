@@ -1,0 +1,63 @@
+// Rank 0's view of the ranks that do a job with it: who they are, what they need to know, and what
+// becomes of what they are given.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "tabane/comm/comm.h"
+#include "tabane/tools/encrypt/file_task.h"
+#include "tabane/tools/encrypt/letters.h"
+#include "tabane/tools/encrypt/places.h"
+#include "tabane/tools/encrypt/plan.h"
+
+namespace tabane::encrypt {
+
+// For each rank, how many of its PUs are its own if ranks that share some share them fairly; at
+// least 1.
+std::vector<unsigned> divide_pus(const std::vector<Hello>& ranks);
+
+class Coordinator {
+ public:
+  // ranks: this is rank 0 of them, the others are in serve_rank_0(). Null, or only one: nobody
+  // works for it.
+  explicit Coordinator(comm::Comm* ranks);
+  ~Coordinator();  // lets go whoever still waits
+  Coordinator(const Coordinator&) = delete;
+  Coordinator& operator=(const Coordinator&) = delete;
+
+  bool alone() const { return !mail_; }
+  // Says that nobody is needed.
+  void let_go();
+
+  // This and the next: 1 and those of this process, if nobody works for it. Wait until all have
+  // come.
+  int ranks();
+  unsigned pus();
+
+  // As run_job_threads(), with all ranks; returns how many threads they were together. cut: what
+  // the plan was made with.
+  unsigned run(JobState& job, const Places& places, const Plan& plan, const PlanOptions& cut,
+               crypto::Engine engine, const Hooks& hooks);
+
+  // Whether a rank ended, or says nothing any more; then nobody can wait for the others.
+  bool lost() const { return lost_; }
+  // Who was lost or could not help, and why.
+  const std::vector<std::string>& remarks() const { return remarks_; }
+
+ private:
+  void meet();
+  Start start_of(const JobState& job, const Places& places, const PlanOptions& cut) const;
+  void send_starts(Start start, const JobState& job);
+
+  comm::Comm* comm_;
+  std::unique_ptr<RankMail> mail_;  // null: nobody works for it
+  std::vector<Hello> hellos_;       // by rank, once all have come
+  std::vector<unsigned> threads_;   // the same
+  bool started_ = false, lost_ = false;
+  std::vector<std::string> remarks_;
+};
+
+}  // namespace tabane::encrypt

@@ -1,0 +1,253 @@
+#include "tabane/tools/encrypt/input_manifest.h"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <span>
+
+#include "tabane/tools/encrypt/attributes.h"
+#include "tabane/tools/encrypt/hidden_names.h"
+#include "tabane/tools/encrypt/key_proof.h"
+#include "tabane/tools/encrypt/output_manifest.h"
+#include "tabane/tools/encrypt/scan.h"
+#include "tabane/tools/encrypt/sealed_format.h"
+#include "tabane/tools/encrypt/tree_home.h"
+
+namespace tabane::encrypt {
+namespace {
+
+constexpr const char* kWithout = "--without-manifest takes the files as they are";
+constexpr const char* kPutBack =
+    "put back this tree's own from a copy, or encrypt the plain files anew with --force";
+
+[[noreturn]] void refuse_tree_without_manifest(const Request& request, const Tree& tree) {
+  if (tree.own_directory) {
+    throw core::Error(fmt::format(
+        "IN ({}) has no manifest: its encryption was interrupted, and tabane encrypt --resume "
+        "finishes it, or the manifest was removed; {}",
+        request.in, kWithout));
+  }
+  throw core::Error(fmt::format(
+      "IN ({}) has no manifest: it is a part of a sealed tree, or .tabane was removed; {}",
+      request.in, kWithout));
+}
+
+[[noreturn]] void refuse_tree_being_changed(const Request& request) {
+  throw core::Error(fmt::format(
+      "IN ({}) is being changed, or a job that changed it was interrupted, and tabane encrypt "
+      "--update or --resume finishes it; {}",
+      request.in, kWithout));
+}
+
+[[noreturn]] void refuse_manifest_of_another_tree(const Request& request, const TreeId& listed,
+                                                  const TreeId& found) {
+  throw core::Error(fmt::format(
+      "{} is of another tree than the files in IN ({}): its tree has the id {}, theirs {}; {}; {}",
+      kManifestPath, request.in, crypto::hexadecimal(listed), crypto::hexadecimal(found), kPutBack,
+      kWithout));
+}
+
+// What can be done about a manifest that cannot be read.
+std::string advice_for(const DamageError& error) {
+  if (dynamic_cast<const VersionError*>(&error)) return kWithout;
+  const bool foreign = dynamic_cast<const WrongKey*>(&error) != nullptr;
+  return fmt::format("{}; {}; {}",
+                     foreign ? "if the key is right, it is the manifest of another tree"
+                             : "it is damaged, or is not the manifest that encrypt wrote",
+                     kPutBack, kWithout);
+}
+
+// Whether a manifest has any of the files that were found. With hidden names it may have others.
+bool lists_files(const TreeManifest& manifest, const Tree& tree) {
+  if (manifest.head().hidden_names) return true;
+  for (std::size_t i = 0; i < tree.files.size(); ++i) {
+    if (manifest.expected(i).known) return true;
+  }
+  return false;
+}
+
+void require_root(const Request& request, const ManifestHash& root) {
+  if (!request.root || *request.root == root) return;
+  throw core::Error(
+      fmt::format("the root of IN ({}) is {}, not {}: the tree was replaced by another state of "
+                  "it, or by another tree",
+                  request.in, crypto::hexadecimal(root), crypto::hexadecimal(*request.root)));
+}
+
+// The salt of what may be a sealed file.
+std::optional<DifferenceFinder::Salt> salt_of(const Places& places, const std::string& path) {
+  const auto found = header_there(places.in_root.get(), path.c_str());
+  return found ? std::optional(found->header.file_salt) : std::nullopt;
+}
+
+// A manifest is replaced as a whole, and the one that is held open keeps its inode.
+bool has_another_manifest(const Places& places) {
+  struct stat before {
+  }, now{};
+  const bool had = places.manifest.valid() && fstat(places.manifest.get(), &before) == 0;
+  const bool has = fstatat(places.in_root.get(), kManifestPath, &now, AT_SYMLINK_NOFOLLOW) == 0;
+  if (!had || !has) return had != has;
+  return before.st_dev != now.st_dev || before.st_ino != now.st_ino;
+}
+
+// Puts the plain tree into the place of what was scanned.
+void unhide(const Request& request, TreeManifest& manifest, Places& places) {
+  if (!request.excludes.empty()) {  // which are of plain names
+    places.tree = scan(places.in_root.get(), {}, Temporaries::take, true);
+  }
+  PlainTree plain = plain_tree_of(manifest, places.tree, request.excludes);
+  for (const std::string& stray : plain.strays) {
+    manifest.add(stray, DiffersFromManifest(Difference::added, salt_of(places, stray)));
+  }
+  places.tree = std::move(plain.tree);
+}
+
+// Anybody can make or remove the mark, by which a job that loses the manifest goes on.
+void hold_mark_against(TreeManifest& manifest, int root) {
+  const bool hidden = manifest.head().hidden_names;
+  if (is_marked_as_hidden(root) == hidden) return;
+  const Difference kind = hidden ? Difference::missing : Difference::added;
+  manifest.add(kHiddenPath, DiffersFromManifest(kind, std::nullopt));
+}
+
+// What a scan leaves out: pipes and the like, and what lies beside the manifest.
+void add_what_nobody_seals(TreeManifest& manifest, const Places& places) {
+  const DiffersFromManifest added(Difference::added, std::nullopt);
+  for (const std::string& path : places.tree.specials) manifest.add(path, added);
+  for (const std::string& name : strangers_at_home(places.in_root.get())) {
+    manifest.add(fmt::format("{}/{}", kOwnDirectory, name), added);
+  }
+}
+
+}  // namespace
+
+std::unique_ptr<TreeManifest> manifest_of_input(const Request& request, Places& places,
+                                                KeyRing& keys) {
+  const bool needed = request.quick || request.root;
+  if (request.cipher != Cipher::aes_256_gcm || places.single_file || request.without_manifest) {
+    if (!needed) return nullptr;
+    throw core::UsageError("--quick and --root take a sealed directory and its manifest");
+  }
+  try {
+    std::unique_ptr<TreeManifest> manifest = TreeManifest::open(places.in_root.get(), keys);
+    if (!manifest) {
+      // Files of version 1 alone have none, and do not lie beside tabane's own directory.
+      if (needed || places.tree.own_directory ||
+          holds_sealed_files(places.tree, places.in_root.get(), true)) {
+        refuse_tree_without_manifest(request, places.tree);
+      }
+      return nullptr;
+    }
+    const int root = places.in_root.get();
+    if (is_being_changed(root)) refuse_tree_being_changed(request);
+    const auto other = other_tree_there(places.tree, root, manifest->head().tree_id);
+    if (manifest->head().hidden_names) unhide(request, *manifest, places);
+    manifest->hold_against(places.tree, request.excludes);
+    if (other && lists_files(*manifest, places.tree)) {
+      refuse_manifest_of_another_tree(request, manifest->head().tree_id, *other);
+    }
+    require_root(request, manifest->root());
+    hold_mark_against(*manifest, places.in_root.get());
+    add_what_nobody_seals(*manifest, places);
+    return manifest;
+  } catch (const DamageError& error) {
+    throw core::Error(fmt::format("{}: {}; {}", kManifestPath, error.what(), advice_for(error)));
+  }
+}
+
+void open_unless_changing(const Request& request, const Places& places,
+                          const std::function<void()>& step) {
+  try {
+    step();
+  } catch (const core::UsageError&) {
+    throw;
+  } catch (const core::Error&) {
+    if (places.single_file || request.cipher != Cipher::aes_256_gcm) throw;
+    if (!JobLock::is_held(places.in_root.get()) && !has_another_manifest(places)) throw;
+    throw core::Error(
+        fmt::format("IN ({}) is being changed by another job, so nothing can be said of it; try "
+                    "again when that has ended",
+                    request.in));
+  }
+}
+
+bool changed_since_scan(const Places& places) {
+  // In this order: an update removes its mark when the new manifest is there.
+  return is_being_changed(places.in_root.get()) || has_another_manifest(places);
+}
+
+void tell_that_it_changed(const Request& request, std::vector<Failure>& failures) {
+  const bool verifies = request.direction == Direction::verify;
+  if (failures.empty() && !verifies) return;  // all is there, as the manifest had it
+  std::erase_if(failures,
+                [&](const Failure& failure) { return verifies || !failure.difference.empty(); });
+  failures.insert(
+      failures.begin(),
+      {"",
+       fmt::format("was changed by another job while it was read, so what did not fit is not "
+                   "told; {} when that job has ended",
+                   verifies ? "verify again" : "decrypt --resume completes OUT"),
+       ""});
+}
+
+bool looks_right(JobState& job, Directories& directories, std::uint32_t file) {
+  const TreeFile& place = job.tree.files[file];
+  const FileRecord record = job.manifest->expected(file);
+  if (!record.known || place.bytes < kSlotsAt + crypto::kTagBytes) return false;
+  try {
+    const DirectoryEntry lies = directories.input_of(job, file, record);
+    const core::Descriptor sealed(openat(lies.directory->get(), lies.name.c_str(),
+                                         O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK));
+    std::array<std::byte, 256> first;  // of most headers all
+    if (!sealed.valid()) return false;
+    const ssize_t there = pread(sealed.get(), first.data(), first.size(), 0);
+    if (there < static_cast<ssize_t>(kSlotsAt)) return false;
+    const std::span begin = std::span(first).first(static_cast<std::size_t>(there));
+    const Header header = decode_header(begin);
+    if (header.source != KeySource::tree_key) return false;
+    // Who knows a recipient can make a manifest with salts of files of another key.
+    if (!job.request.identities.empty()) job.keys.keys_of(header, begin);
+    std::array<std::byte, crypto::kTagBytes> tag;
+    if (begin.size() == place.bytes) {
+      std::ranges::copy(begin.last(crypto::kTagBytes), tag.begin());
+    } else if (core::read_all_at(sealed.get(), tag.data(), tag.size(), place.bytes - tag.size(),
+                                 "") != tag.size()) {
+      return false;
+    }
+    if (header.file_salt != record.sealed.salt || tag != record.sealed.last_tag ||
+        place.bytes != sealed_bytes(record.sealed.bytes, header.chunk_log2, header_bytes(begin))) {
+      return false;
+    }
+  } catch (const core::Error&) {
+    return false;
+  }
+  ++job.files_done;
+  job.bytes_done += place.bytes;
+  job.bytes_of_files_done += place.bytes;
+  return true;
+}
+
+void tell_differences(TreeManifest& manifest, std::vector<Failure>& failures,
+                      std::vector<std::string>& temporaries) {
+  temporaries = manifest.take_temporaries();
+  std::ranges::sort(temporaries);
+  for (const TreeDifference& difference : manifest.differences()) {
+    failures.push_back(
+        {difference.path, text_of(difference), std::string(name_of(difference.kind))});
+  }
+}
+
+void restore(JobState& job, bool made_root, std::vector<Failure>& failures) {
+  const Request& request = job.request;
+  restore_links_and_directories(*job.manifest, job.tree, request.excludes, job.out_root,
+                                {.modes = job.modes,
+                                 .replace_links = request.force || request.resume,
+                                 .root_attributes = made_root},
+                                failures);
+}
+
+}  // namespace tabane::encrypt

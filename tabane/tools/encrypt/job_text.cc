@@ -1,0 +1,340 @@
+#include "tabane/tools/encrypt/job_text.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <cmath>
+#include <iterator>
+
+#include "tabane/core/units.h"
+#include "tabane/lab/record_head.h"
+#include "tabane/program/printable.h"
+#include "tabane/tools/encrypt/copy_share.h"
+
+namespace tabane::program {
+namespace {
+
+using namespace encrypt;
+
+constexpr std::size_t kChangedShown = 20;
+
+std::string counted(std::uint64_t number, const char* one, const char* many) {
+  return fmt::format("{} {}", grouped(number), number == 1 ? one : many);
+}
+
+std::string files_text(std::uint64_t files) { return counted(files, "file", "files"); }
+
+std::string crew_text(const Outcome& outcome) {
+  const std::string on = outcome.ranks > 1 ? fmt::format(" of {} ranks", outcome.ranks) : "";
+  return fmt::format("{}{}, {}", counted(outcome.threads, "thread", "threads"), on,
+                     name_of(outcome.engine));
+}
+
+// "1 234 files, 5 symbolic links"
+std::string entries_text(std::uint64_t files, const Outcome& outcome) {
+  std::string text = files_text(files);
+  if (outcome.links > 0) {
+    text += ", " + counted(outcome.links, "symbolic link", "symbolic links");
+  }
+  return text;
+}
+
+// "left out: 2 symbolic links, 1 excluded"; empty if there is nothing.
+std::string other_files_text(const Outcome& outcome) {
+  std::string out, kept;
+  const auto add = [](std::string& list, std::uint64_t number, const std::string& text) {
+    if (number > 0) list += (list.empty() ? "" : ", ") + text;
+  };
+  add(out, outcome.symlinks, counted(outcome.symlinks, "symbolic link", "symbolic links"));
+  add(out, outcome.special, counted(outcome.special, "special file", "special files"));
+  add(out, outcome.excluded, grouped(outcome.excluded) + " excluded");
+  add(out, outcome.temporaries.size(),
+      counted(outcome.temporaries.size(), "temporary file", "temporary files"));
+  add(kept, outcome.files_kept, files_text(outcome.files_kept) + " complete already");
+  std::string text;
+  if (!out.empty()) text += "left out: " + out + "\n";
+  if (!kept.empty()) text += "kept: " + kept + "\n";
+  if (outcome.files_unlisted > 0) {
+    text += fmt::format(
+        "sealed anew: {} of OUT, older or exchanged, which its manifest did not "
+        "have\n",
+        files_text(outcome.files_unlisted));
+  }
+  if (outcome.removed > 0) {
+    text += fmt::format("removed: {} that IN no longer has\n",
+                        counted(outcome.removed, "file or directory", "files and directories"));
+  }
+  if (outcome.leftovers_removed > 0) {
+    text += fmt::format("removed: {} of an interrupted run\n",
+                        counted(outcome.leftovers_removed, "temporary file", "temporary files"));
+  }
+  return text;
+}
+
+std::string speed_text(const Outcome& outcome) {
+  if (outcome.seconds <= 0) return "";
+  const double bytes = static_cast<double>(outcome.bytes) / outcome.seconds;
+  const double files = static_cast<double>(outcome.files) / outcome.seconds;
+  return fmt::format(": {}, {} files/s", core::format_value(bytes, "B/s"),
+                     files < 100 ? fmt::format("{:.3g}", files)
+                                 : grouped(static_cast<std::uint64_t>(std::llround(files))));
+}
+
+// What a verification cannot tell; empty: nothing.
+std::string unknown_text(const Request& request) {
+  if (request.direction != Direction::verify || request.cipher == Cipher::aes_256_gcm) return "";
+  return fmt::format(
+      "not known: whether the content was changed, or whether the key is right for each file; {} "
+      "stores nothing that tells\n",
+      name_of(request.cipher));
+}
+
+// Errors begin with the path, or with the name in its directory, which is told already.
+std::string reason_of(const Failure& failure) {
+  for (const std::size_t from : {std::size_t{0}, failure.path.rfind('/') + 1}) {
+    const std::string prefix = failure.path.substr(from) + ": ";
+    if (failure.what.starts_with(prefix)) return failure.what.substr(prefix.size());
+  }
+  return failure.what;
+}
+
+// Of a list that is not shown to its end.
+std::string rest_text(std::size_t more) {
+  if (more == 0) return "";
+  return fmt::format("and {} more, which -v or --json lists\n", grouped(more));
+}
+
+// A line for each path, as `line` says.
+std::string lines_of(const std::vector<std::string>& paths, std::size_t most,
+                     fmt::format_string<std::string> line) {
+  std::string text;
+  const std::size_t shown = std::min(most, paths.size());
+  for (std::size_t i = 0; i < shown; ++i) text += fmt::format(line, printable(paths[i]));
+  return text + rest_text(paths.size() - shown);
+}
+
+lab::Json list_of(const std::vector<std::string>& paths) {
+  lab::Json list = lab::Json::array();
+  for (const std::string& path : paths) {
+    list.push_back({{"path", lossy_utf8(path)}, {"path_percent_encoded", percent_encoded(path)}});
+  }
+  return list;
+}
+
+lab::Json rate_or_null(double amount, double seconds) {
+  if (seconds <= 0) return nullptr;
+  return amount / seconds;
+}
+
+lab::Json ends_or_null(const std::optional<core::Ratio>& ratio) {
+  if (!ratio) return nullptr;
+  return {ratio->interval.low, ratio->interval.high};
+}
+
+}  // namespace
+
+std::string name_of(Direction direction) {
+  return direction == Direction::encrypt   ? "encrypt"
+         : direction == Direction::decrypt ? "decrypt"
+                                           : "verify";
+}
+
+std::string name_in_past(Direction direction) {
+  return direction == Direction::encrypt   ? "encrypted"
+         : direction == Direction::decrypt ? "decrypted"
+                                           : "verified";
+}
+
+std::string name_of(Cipher cipher) {
+  return cipher == Cipher::aes_256_gcm   ? "aes-256-gcm"
+         : cipher == Cipher::aes_128_cbc ? "aes-128-cbc"
+                                         : "aes-256-cbc";
+}
+
+std::string name_of(crypto::Engine engine) {
+  switch (engine) {
+    case crypto::Engine::automatic:
+      return "auto";
+    case crypto::Engine::openssl:
+      return "openssl";
+    case crypto::Engine::ipsec_mb:
+      return "ipsec-mb";
+    case crypto::Engine::opencl:
+      break;
+  }
+  return "opencl";
+}
+
+std::string progress_text(const Progress& progress) {
+  std::string done = core::format_bytes(progress.bytes);
+  const std::string total = core::format_bytes(progress.bytes_total);
+  const std::string unit = total.substr(total.find(' '));
+  if (done.ends_with(unit)) done.resize(done.size() - unit.size());
+  return fmt::format("{} of {} files, {} of {}", grouped(progress.files),
+                     grouped(progress.files_total), done, total);
+}
+
+double progress_share(const Progress& progress) {
+  const auto work = [](std::uint64_t files, std::uint64_t bytes) {
+    return static_cast<double>(files) * kBytesOfFile + static_cast<double>(bytes);
+  };
+  const double total = work(progress.files_total, progress.bytes_total);
+  return total > 0 ? std::min(1.0, work(progress.files, progress.bytes) / total) : 1.0;
+}
+
+std::string summary_text(const Request& request, const Outcome& outcome) {
+  if (request.dry_run) {
+    return fmt::format(
+               "would {} {}, {}, in {} with {}\n", name_of(request.direction),
+               entries_text(outcome.files_total, outcome), core::format_bytes(outcome.bytes_total),
+               counted(outcome.directories, "directory", "directories"), crew_text(outcome)) +
+           other_files_text(outcome);
+  }
+  std::string text =
+      fmt::format("{} {}, {} in {}{}\n{}", name_in_past(request.direction),
+                  entries_text(outcome.files, outcome), core::format_bytes(outcome.bytes),
+                  core::format_seconds(outcome.seconds), speed_text(outcome), crew_text(outcome));
+  if (const auto& share = outcome.copy_share) {
+    text += fmt::format("; {:.0f} % [{:.0f}, {:.0f}] of the speed of plain copying",
+                        100 * share->value, 100 * share->interval.low, 100 * share->interval.high);
+  }
+  text += "\n" + unknown_text(request) + other_files_text(outcome);
+  return outcome.root ? text + "root: " + crypto::hexadecimal(*outcome.root) + "\n" : text;
+}
+
+std::vector<std::string> warnings_of(const Request& request, const Outcome& outcome) {
+  std::vector<std::string> warnings;
+  for (const std::string& remark : outcome.remarks) {
+    warnings.push_back(remark + "; what it had to do, rank 0 has done");
+  }
+  std::ranges::copy(outcome.device_remarks, std::back_inserter(warnings));
+  if (request.without_manifest) {
+    warnings.push_back(
+        "each file was checked alone: without the manifest nobody knows whether some were "
+        "exchanged, renamed, added or put back in an older version, or are missing");
+  }
+  for (const std::string& path : outcome.changed) {
+    if (warnings.size() == kChangedShown) {
+      warnings.push_back("and others: in all, " + files_text(outcome.changed.size()) +
+                         " had changed while they were read");
+      break;
+    }
+    warnings.push_back(lossy_utf8(path) + " had changed while it was read, and was read once more");
+  }
+  if (!outcome.unmarked.empty()) {
+    const std::size_t more = outcome.unmarked.size() - 1;
+    warnings.push_back(fmt::format(
+        "OUT keeps {}{}, named like a temporary file, but without the mark of one; a file system "
+        "without modes, such as FAT, keeps no mark: remove it if an interrupted run has left it",
+        lossy_utf8(outcome.unmarked.front()),
+        more == 0 ? "" : " and " + files_text(more) + " more"));
+  }
+  if (outcome.version_1_tree) {
+    warnings.push_back(
+        "this tree is of version 1, which has no manifest: each file was checked alone, and nobody "
+        "knows whether some were exchanged, renamed, added or put back in an older version, or are "
+        "missing; what this tabane encrypts has a manifest, so such a tree was replaced");
+  }
+  if (request.cipher == Cipher::aes_256_gcm) return warnings;
+  const bool verifies = request.direction == Direction::verify;
+  warnings.push_back(fmt::format(
+      "{} does not authenticate: changes of the encrypted files are not detected{}",
+      name_of(request.cipher), verifies ? "; only their sizes and padding can be checked" : ""));
+  const bool encrypts = request.direction == Direction::encrypt;
+  if (request.fixed_iv && encrypts && outcome.files_total > 1) {
+    warnings.push_back(
+        fmt::format("{} share the initialisation vector of --iv: where two begin with the same "
+                    "bytes, their ciphertexts begin with the same blocks, and anyone sees that; "
+                    "without --iv, each file gets its own",
+                    files_text(outcome.files_total)));
+  }
+  return warnings;
+}
+
+std::string text_of_keys_inside(const crypto::KeyFiles& files, const char* what,
+                                const std::string& place, bool sealed) {
+  const std::vector<std::string> inside = files.inside(place);
+  if (inside.empty()) return "";
+  return fmt::format("{} lies in {} ({}): {}", fmt::join(inside, ", "), what, place,
+                     sealed ? "who gets that, has what opens it, too"
+                            : "what is encrypted with it does not give it back; keep another copy");
+}
+
+std::string failures_text(const Outcome& outcome, std::size_t most) {
+  std::string text;
+  const std::size_t shown = std::min(most, outcome.failures.size());
+  for (std::size_t i = 0; i < shown; ++i) {
+    const Failure& failure = outcome.failures[i];
+    text += fmt::format("{}: {}\n", printable(failure.path.empty() ? "." : failure.path),
+                        printable(reason_of(failure)));
+  }
+  return text + rest_text(outcome.failures.size() - shown);
+}
+
+std::string removals_text(const Outcome& outcome, std::size_t most) {
+  return lines_of(outcome.would_remove, most, "would remove: {}\n");
+}
+
+std::string temporaries_text(const Outcome& outcome, std::size_t most) {
+  return lines_of(outcome.temporaries, most,
+                  "left out: {} has the name of an interrupted run's temporary file\n");
+}
+
+lab::Json to_json(const Request& request, const Outcome& outcome) {
+  lab::Json failures = lab::Json::array();
+  for (const Failure& failure : outcome.failures) {
+    failures.push_back(
+        {{"path", lossy_utf8(failure.path)},
+         {"path_percent_encoded", percent_encoded(failure.path)},
+         {"reason", lossy_utf8(reason_of(failure))},
+         {"difference",
+          failure.difference.empty() ? lab::Json(nullptr) : lab::Json(failure.difference)}});
+  }
+  const bool worked = !request.dry_run;
+  const double seconds = worked ? outcome.seconds : 0;
+  // What copying all would have taken in this run.
+  const double copy_seconds = outcome.copy_share ? seconds * outcome.copy_share->value : 0;
+  const auto if_worked = [worked](std::uint64_t count) {
+    return worked ? lab::Json(count) : lab::Json(nullptr);
+  };
+  return {
+      {"schema_version", 1},
+      {"kind", name_of(request.direction)},
+      {"tabane_version", lab::version()},
+      {"cipher", name_of(request.cipher)},
+      {"engine", name_of(outcome.engine)},
+      {"threads", outcome.threads},
+      {"ranks", outcome.ranks},
+      {"dry_run", request.dry_run},
+      {"complete", outcome.complete},
+      {"files_total", outcome.files_total},
+      {"input_bytes_total", outcome.bytes_total},
+      {"directories", outcome.directories},
+      {"files_done", if_worked(outcome.files)},
+      {"input_bytes_done", if_worked(outcome.bytes)},
+      {"files_kept", if_worked(outcome.files_kept)},
+      {"files_sealed_anew", if_worked(outcome.files_unlisted)},
+      {"links", outcome.links},
+      {"symlinks", outcome.symlinks},
+      {"special_files", outcome.special},
+      {"excluded", outcome.excluded},
+      {"temporary_files", list_of(outcome.temporaries)},
+      {"removed", if_worked(outcome.removed)},
+      {"would_remove", list_of(outcome.would_remove)},
+      {"leftovers_removed", if_worked(outcome.leftovers_removed)},
+      {"seconds", worked ? lab::Json(outcome.seconds) : lab::Json(nullptr)},
+      {"bytes_per_second", rate_or_null(static_cast<double>(outcome.bytes), seconds)},
+      {"files_per_second", rate_or_null(static_cast<double>(outcome.files), seconds)},
+      {"copy_bytes_per_second", rate_or_null(static_cast<double>(outcome.bytes), copy_seconds)},
+      {"copy_files_per_second", rate_or_null(static_cast<double>(outcome.files), copy_seconds)},
+      {"share_of_copy_speed",
+       outcome.copy_share ? lab::Json(outcome.copy_share->value) : lab::Json(nullptr)},
+      {"share_of_copy_speed_interval", ends_or_null(outcome.copy_share)},
+      {"authenticated", request.cipher == Cipher::aes_256_gcm},
+      {"warnings", warnings_of(request, outcome)},
+      {"root", outcome.root ? lab::Json(crypto::hexadecimal(*outcome.root)) : lab::Json(nullptr)},
+      {"failures", failures}};
+}
+
+}  // namespace tabane::program

@@ -1,0 +1,245 @@
+#include "tabane/tools/encrypt/letters.h"
+
+#include <algorithm>
+#include <chrono>
+#include <cstring>
+#include <span>
+#include <thread>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+#include "tabane/comm/collectives.h"
+#include "tabane/tools/encrypt/key_slots.h"
+
+namespace tabane::encrypt {
+namespace {
+
+static_assert(std::has_unique_object_representations_v<Joint>);
+static_assert(std::has_unique_object_representations_v<Work::Given>);
+static_assert(std::has_unique_object_representations_v<Report::Done>);
+static_assert(std::has_unique_object_representations_v<Report::Record>);
+static_assert(std::has_unique_object_representations_v<Report::Differs>);
+
+class Put {
+ public:
+  void operator()(const auto&... values) { (team::put_value(bytes, values), ...); }
+  team::Bytes bytes;
+};
+
+class Get {
+ public:
+  explicit Get(const team::Bytes& bytes) : reader_(bytes) {}
+  template <class... T>
+  void operator()(T&... values) {
+    ((values = team::get_value<T>(reader_)), ...);
+  }
+
+ private:
+  team::Reader reader_;
+};
+
+// The members of each letter, once for both directions.
+void members(auto& each, Hello& hello) { each(hello.machine, hello.pus, hello.key); }
+void members(auto& each, Start& start) {
+  each(start.works, start.threads, start.plan.threads, start.plan.pus, start.plan.can_split,
+       start.plan.piece_unit, start.in, start.out, start.output_name, start.single_file, start.sign,
+       start.modes.opens, start.modes.authenticated, start.modes.preserve, start.modes.mask,
+       start.hides_names, start.has_root, start.root, start.was_interrupted, start.tree,
+       start.slots, start.secrets, start.sizes);
+}
+void members(auto& each, Work& work) { each(work.units, work.end, work.stop); }
+void members(auto& each, Report& report) {
+  each(report.done, report.records, report.failures, report.differences, report.bytes_done,
+       report.files_unlisted, report.wants, report.stop, report.leaves, report.complaint);
+}
+
+team::Bytes bytes_of(auto letter) {
+  Put put;
+  members(put, letter);
+  return std::move(put.bytes);
+}
+
+template <class Letter>
+Letter letter_in(const team::Bytes& bytes) {
+  Letter letter;
+  Get get(bytes);
+  members(get, letter);
+  return letter;
+}
+
+// Whole arrays of millions of files would stand in memory twice.
+constexpr std::size_t kBlockBytes = std::size_t{4} << 20;
+
+template <class T>
+void send_array(const GrowingArray<T>& array, comm::Comm& ranks) {
+  std::vector<T> block;
+  for (std::size_t at = 0; at < array.size(); at += block.size()) {
+    block.resize(std::min(kBlockBytes / sizeof(T), array.size() - at));
+    std::copy_n(array.data() + at, block.size(), block.begin());
+    comm::broadcast(ranks, block, 0);
+  }
+}
+
+template <class T>
+void receive_array(std::uint64_t size, comm::Comm& ranks, GrowingArray<T>& array) {
+  std::vector<T> block;
+  while (array.size() < size) {
+    block.resize(std::min<std::uint64_t>(kBlockBytes / sizeof(T), size - array.size()));
+    comm::broadcast(ranks, block, 0);
+    array.append(block.data(), block.size());
+  }
+}
+
+constexpr std::size_t kBlock = kTreeKeyBytes;
+
+struct Head {
+  std::uint32_t has_key = 0, has_tree_key = 0;
+  std::uint64_t identities = 0, passphrase_bytes = 0, unused = 0;
+};
+static_assert(sizeof(Head) == kBlock);
+
+// Blocks cannot change places: each is wrapped for a name of its own.
+TreeId name_of_block(std::uint64_t number) {
+  TreeId name{};
+  std::memcpy(name.data(), &number, sizeof number);
+  return name;
+}
+
+std::size_t blocks_of(std::size_t bytes) { return (bytes + kBlock - 1) / kBlock; }
+
+}  // namespace
+
+void RankMail::post(int to, int tag, team::Bytes text) {
+  reap();
+  Posted& posted = posted_.emplace_back(Posted{std::move(text), std::nullopt});
+  posted.request.emplace(ranks_.isend(to, posted.text, tag));
+}
+
+void RankMail::reap() {
+  std::erase_if(posted_, [](Posted& posted) { return !posted.request || posted.request->test(); });
+}
+
+std::optional<Letter> RankMail::take(int tag) {
+  reap();
+  const auto found = ranks_.probe<std::byte>(comm::any_source, tag);
+  if (!found) return std::nullopt;
+  Letter letter{found->source, team::Bytes(found->count)};
+  ranks_.recv(found->source, letter.text, tag);
+  return letter;
+}
+
+Letter RankMail::wait(int tag) {
+  for (;;) {
+    if (std::optional<Letter> letter = take(tag)) return std::move(*letter);
+    std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  }
+}
+
+void RankMail::flush() {
+  for (Posted& posted : posted_) {
+    if (posted.request) posted.request->wait();
+  }
+  posted_.clear();
+}
+
+team::Bytes encode(const Hello& hello) { return bytes_of(hello); }
+team::Bytes encode(const Start& start) { return bytes_of(start); }
+team::Bytes encode(const Work& work) { return bytes_of(work); }
+team::Bytes encode(const Report& report) { return bytes_of(report); }
+Hello decode_hello(const team::Bytes& bytes) { return letter_in<Hello>(bytes); }
+Start decode_start(const team::Bytes& bytes) { return letter_in<Start>(bytes); }
+Work decode_work(const team::Bytes& bytes) { return letter_in<Work>(bytes); }
+Report decode_report(const team::Bytes& bytes) { return letter_in<Report>(bytes); }
+
+std::array<std::uint64_t, 4> sizes_of(const Tree& tree) {
+  return {tree.directories.size(), tree.files.size(), tree.links.size(), tree.names.size()};
+}
+
+void send_tree(const Tree& tree, comm::Comm& ranks) {
+  send_array(tree.directories, ranks);
+  send_array(tree.files, ranks);
+  send_array(tree.links, ranks);
+  send_array(tree.names, ranks);
+}
+
+Tree receive_tree(const std::array<std::uint64_t, 4>& sizes, comm::Comm& ranks) {
+  Tree tree;
+  receive_array(sizes[0], ranks, tree.directories);
+  receive_array(sizes[1], ranks, tree.files);
+  receive_array(sizes[2], ranks, tree.links);
+  receive_array(sizes[3], ranks, tree.names);
+  return tree;
+}
+
+RankSecrets::RankSecrets(const Request& request, const TreeKey* tree)
+    : memory_(kBlock *
+              (3 + request.identities.size() + blocks_of(request.passphrase.bytes().size()))) {
+  const Head head{.has_key = request.has_key,
+                  .has_tree_key = tree != nullptr,
+                  .identities = request.identities.size(),
+                  .passphrase_bytes = request.passphrase.bytes().size()};
+  std::byte* at = memory_.bytes().data();
+  const auto put = [&](const void* from, std::size_t bytes) {
+    if (bytes > 0) std::memcpy(at, from, bytes);
+    at += kBlock;
+  };
+  put(&head, sizeof head);
+  put(request.key.bytes().data(), kBlock);
+  put(tree ? tree->bytes().data() : nullptr, tree ? kBlock : 0);
+  for (const Identity& identity : request.identities) {
+    put(identity.secret.bytes().data(), kBlock);
+  }
+  std::ranges::copy(request.passphrase.bytes(), at);
+}
+
+RankSecrets::RankSecrets(const std::vector<WrappedBlock>& blocks,
+                         const crypto::X25519Secret& secret, const crypto::X25519Public& own)
+    : memory_(kBlock * blocks.size()) {
+  for (std::size_t i = 0; i < blocks.size(); ++i) {
+    Slot slot{.kind = SlotKind::x25519,
+              .ephemeral = blocks[i].ephemeral,
+              .recipient = fingerprint_of(own),
+              .wrapped = blocks[i].wrapped};
+    const std::optional<TreeKey> block = open_slot(slot, name_of_block(i), secret, own);
+    if (!block) throw core::Error("the keys that rank 0 has sent were changed on their way");
+    std::ranges::copy(block->bytes(), memory_.bytes().subspan(i * kBlock, kBlock).begin());
+  }
+}
+
+std::vector<WrappedBlock> RankSecrets::wrap(const crypto::X25519Public& recipient) const {
+  std::vector<WrappedBlock> blocks;
+  TreeKey block;
+  for (std::size_t i = 0; i < memory_.bytes().size() / kBlock; ++i) {
+    std::ranges::copy(memory_.bytes().subspan(i * kBlock, kBlock), block.bytes().begin());
+    const Slot slot = slot_of_recipient(recipient, name_of_block(i), block);
+    blocks.push_back({slot.ephemeral, slot.wrapped});
+  }
+  return blocks;
+}
+
+std::optional<TreeKey> RankSecrets::unpack(Request& request) const {
+  Head head;
+  const std::span<const std::byte> all = memory_.bytes();
+  if (all.size() < 3 * kBlock) throw core::Error("rank 0 has sent no keys");
+  std::memcpy(&head, all.data(), sizeof head);
+  std::size_t block = 1;
+  const auto take = [&](std::span<std::byte> into) {
+    std::ranges::copy(all.subspan(block++ * kBlock, kBlock), into.begin());
+  };
+  request.has_key = head.has_key != 0;
+  take(request.key.bytes());
+  TreeKey tree;
+  take(tree.bytes());
+  request.identities.clear();
+  for (std::uint64_t i = 0; i < head.identities; ++i) {
+    Identity& identity = request.identities.emplace_back();
+    take(identity.secret.bytes());
+    identity.recipient = crypto::x25519_public(identity.secret);
+  }
+  request.passphrase = crypto::Passphrase::of(all.subspan(block * kBlock, head.passphrase_bytes));
+  if (head.has_tree_key == 0) return std::nullopt;
+  return tree;
+}
+
+}  // namespace tabane::encrypt

@@ -1,0 +1,167 @@
+// What rank 0 of a job and the ranks that work for it send each other, and how: letters, the tree,
+// and the keys under a key pair that is used once.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <list>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "tabane/comm/comm.h"
+#include "tabane/crypto/key_derivation.h"
+#include "tabane/team/serialiser.h"
+#include "tabane/tools/encrypt/attributes.h"
+#include "tabane/tools/encrypt/key_ring.h"
+#include "tabane/tools/encrypt/key_slots.h"
+#include "tabane/tools/encrypt/manifest_format.h"
+#include "tabane/tools/encrypt/plan.h"
+#include "tabane/tools/encrypt/request.h"
+#include "tabane/tools/encrypt/tree.h"
+
+namespace tabane::encrypt {
+
+struct Letter {
+  int from = 0;
+  team::Bytes text;
+};
+
+// throw, all: core::LostError if a rank is gone.
+class RankMail {
+ public:
+  explicit RankMail(comm::Comm& ranks) : ranks_(ranks) {}
+
+  void post(int to, int tag, team::Bytes text);
+  // Returns a letter that has come, or nothing.
+  std::optional<Letter> take(int tag);
+  // Waits for one without using a core: it may take as long as a walk through a tree.
+  Letter wait(int tag);
+  // Waits until the others have taken what was posted.
+  void flush();
+
+ private:
+  struct Posted {
+    team::Bytes text;
+    std::optional<comm::Request> request;
+  };
+  void reap();
+
+  comm::Comm& ranks_;
+  std::list<Posted> posted_;  // an element must stay where it is
+};
+
+// What opens and seals a tree, on its way from rank 0 to another rank: each 32 bytes are wrapped as
+// a tree's key is for a recipient, for a key pair that the other rank has drawn for this job alone.
+struct WrappedBlock {
+  crypto::X25519Public ephemeral{};
+  WrappedKey wrapped{};
+};
+
+// The secrets of a job, as one piece of memory.
+class RankSecrets {
+ public:
+  // The request's key, passphrase and identities, and the tree's key, if there is one.
+  RankSecrets(const Request& request, const TreeKey* tree);
+  // What wrap() of another rank has returned. throws: core::Error if it is not for this pair.
+  RankSecrets(const std::vector<WrappedBlock>& blocks, const crypto::X25519Secret& secret,
+              const crypto::X25519Public& own);
+
+  std::vector<WrappedBlock> wrap(const crypto::X25519Public& recipient) const;
+
+  // Puts them back. Returns the tree's key, or nothing.
+  std::optional<TreeKey> unpack(Request& request) const;
+
+ private:
+  crypto::LockedMemory memory_;  // head, keys, identities, passphrase; whole blocks
+};
+
+inline constexpr int kHelloTag = 1, kStartTag = 2, kWorkTag = 3, kReportTag = 4;
+
+// From a rank that has started.
+struct Hello {
+  std::string machine;  // the same on all ranks of one machine
+  std::vector<unsigned> pus;
+  crypto::X25519Public key{};  // of a pair for this job alone
+};
+
+// From rank 0 when it knows the job. All but `works` counts only if that is true.
+struct Start {
+  bool works = false;  // false: there is nothing to do for others
+  unsigned threads = 1;
+  PlanOptions plan;
+  std::string in, out, output_name;  // directories; out is empty: nothing is written
+  bool single_file = false;
+  std::string sign;  // the name of a file in `out`: it is the same directory for both
+  ModePolicy modes;
+  bool hides_names = false;
+  bool has_root = false;
+  ManifestHash root{};  // of the manifest of what is read, or of what is gone on with
+  bool was_interrupted = false;
+  TreeId tree{};
+  std::vector<std::byte> slots;  // of the tree that is sealed; empty: none is
+  std::vector<WrappedBlock> secrets;
+  std::array<std::uint64_t, 4> sizes{};  // of the tree's directories, files, links, names
+};
+
+// From rank 0: units to do.
+struct Work {
+  struct Given {
+    std::uint64_t unit = 0, is_piece = 0;
+    Joint joint;
+  };
+  std::vector<Given> units;
+  bool end = false;   // there is nothing more
+  bool stop = false;  // leave what was begun
+};
+
+// From a rank that helps.
+struct Report {
+  struct Done {
+    std::uint64_t unit = 0, attempt = 0, done = 0;
+    std::uint64_t files = 0, bytes = 0, files_kept = 0, bytes_kept = 0;
+    std::array<std::byte, crypto::kTagBytes> last_tag{};
+  };
+  struct Record {
+    std::uint64_t file = 0;
+    SealedState sealed;
+    std::int64_t seconds = 0;
+    std::uint32_t nanoseconds = 0, mode = 0;
+    std::array<std::byte, kStoredNameBytes> stored_name{};
+  };
+  struct Differs {
+    std::uint64_t file = 0, kind = 0, has_salt = 0;
+    std::array<std::byte, kFileSaltBytes> salt{};
+  };
+  std::vector<Done> done;
+  std::vector<Record> records;
+  std::vector<std::pair<std::uint32_t, std::string>> failures;
+  std::vector<Differs> differences;
+  std::uint64_t bytes_done = 0;      // in all, begun or done
+  std::uint64_t files_unlisted = 0;  // in all
+  std::uint32_t wants = 0;           // units
+  bool stop = false;                 // the job is to be stopped
+  bool leaves = false;               // the last report of the rank
+  std::string complaint;             // why it could not do what it was given
+};
+
+team::Bytes encode(const Hello& hello);
+team::Bytes encode(const Start& start);
+team::Bytes encode(const Work& work);
+team::Bytes encode(const Report& report);
+// throw: std::out_of_range if the bytes end too early.
+Hello decode_hello(const team::Bytes& bytes);
+Start decode_start(const team::Bytes& bytes);
+Work decode_work(const team::Bytes& bytes);
+Report decode_report(const team::Bytes& bytes);
+
+// The number of its directories, files, links, and bytes of names.
+std::array<std::uint64_t, 4> sizes_of(const Tree& tree);
+
+// Called by all ranks at once. throw: core::LostError.
+void send_tree(const Tree& tree, comm::Comm& ranks);
+Tree receive_tree(const std::array<std::uint64_t, 4>& sizes, comm::Comm& ranks);
+
+}  // namespace tabane::encrypt

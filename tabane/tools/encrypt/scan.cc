@@ -1,0 +1,251 @@
+#include "tabane/tools/encrypt/scan.h"
+
+#include <dirent.h>
+#include <fcntl.h>
+#include <fnmatch.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <memory>
+#include <utility>
+
+#include "tabane/core/error.h"
+#include "tabane/core/file.h"
+#include "tabane/core/temporary_file.h"
+
+namespace tabane::encrypt {
+namespace {
+
+constexpr int kOpenToScan = O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC;
+constexpr std::size_t kHeldByScan = 32;
+
+struct CloseDirectory {
+  void operator()(DIR* stream) const { ::closedir(stream); }
+};
+using DirectoryStream = std::unique_ptr<DIR, CloseDirectory>;
+
+std::uint64_t append_name(auto& names, const char* name) {
+  const std::uint64_t at = names.size();
+  names.append(name, std::strlen(name) + 1);
+  return at;
+}
+
+std::string reason(const char* what, int code) {
+  return std::string(what) + ": " + std::strerror(code);
+}
+
+class Excludes {
+ public:
+  explicit Excludes(const std::vector<std::string>& patterns) {
+    for (const std::string& pattern : patterns) {
+      (pattern.find('/') == std::string::npos ? names_ : paths_).push_back(pattern);
+    }
+  }
+
+  bool wants_paths() const { return !paths_.empty(); }
+
+  bool match_name(const char* name) const {
+    return std::any_of(names_.begin(), names_.end(), [name](const std::string& pattern) {
+      return ::fnmatch(pattern.c_str(), name, 0) == 0;
+    });
+  }
+
+  bool match_path(const std::string& path) const {
+    return std::any_of(paths_.begin(), paths_.end(), [&path](const std::string& pattern) {
+      return ::fnmatch(pattern.c_str(), path.c_str(), FNM_PATHNAME) == 0;
+    });
+  }
+
+ private:
+  std::vector<std::string> names_, paths_;
+};
+
+// Depth first, with a list instead of recursion. The children of one directory get neighbouring
+// numbers, so that an opener that goes through the numbers mostly has the parent at hand.
+class Scanner {
+ public:
+  Scanner(int root, const std::vector<std::string>& excludes, Temporaries temporaries, bool own,
+          bool times)
+      : root_(root),
+        temporaries_(temporaries),
+        times_(times),
+        own_(own),
+        excludes_(excludes),
+        opener_(tree_, root, false, kHeldByScan) {
+    tree_.directories.push_back({0, append_name(tree_.names, "")});
+  }
+
+  Tree run() {
+    std::vector<std::uint32_t> pending = {0};
+    while (!pending.empty()) {
+      const std::uint32_t directory = pending.back();
+      pending.pop_back();
+      const std::size_t first_child = tree_.directories.size();
+      look_at(directory);
+      for (std::size_t child = tree_.directories.size(); child > first_child; --child) {
+        pending.push_back(static_cast<std::uint32_t>(child - 1));
+      }
+    }
+    std::sort(tree_.places.begin(), tree_.places.end());
+    return std::move(tree_);
+  }
+
+ private:
+  struct Entry {
+    std::size_t name_at;  // in entry_names_
+    unsigned char type;
+  };
+
+  DirectoryStream open_stream(std::uint32_t directory) {
+    // The caller's descriptor of the root keeps its own position.
+    const int fd = directory == 0 ? ::openat(root_, ".", kOpenToScan)
+                                  : ::fcntl(opener_.open(directory)->get(), F_DUPFD_CLOEXEC, 0);
+    core::Descriptor owned(fd);
+    DirectoryStream stream(owned.valid() ? ::fdopendir(fd) : nullptr);
+    if (!stream) throw core::SystemError("open directory", tree_.path(directory), errno);
+    owned.release();
+    return stream;
+  }
+
+  // Returns 0 or the error after which entries are missing.
+  int read_entries(DIR* stream) {
+    entries_.clear();
+    entry_names_.clear();
+    for (;;) {
+      errno = 0;
+      const dirent* entry = ::readdir(stream);
+      if (entry == nullptr) break;
+      const char* name = entry->d_name;
+      if (std::strcmp(name, ".") == 0 || std::strcmp(name, "..") == 0) continue;
+      entries_.push_back({append_name(entry_names_, name), entry->d_type});
+    }
+    const int error = errno;
+    const char* names = entry_names_.data();
+    std::sort(entries_.begin(), entries_.end(), [names](const Entry& a, const Entry& b) {
+      return std::strcmp(names + a.name_at, names + b.name_at) < 0;
+    });
+    return error;
+  }
+
+  void look_at(std::uint32_t directory) {
+    DirectoryStream stream;
+    int error = 0;
+    try {
+      stream = open_stream(directory);
+      error = read_entries(stream.get());
+    } catch (const core::SystemError& failed) {
+      if (directory == 0) throw;
+      fail(directory, nullptr, reason("directory cannot be opened", failed.code()));
+      return;
+    }
+    tree_.places.push_back(core::identity_of(::dirfd(stream.get())));
+    if (error != 0) {
+      if (directory == 0) throw core::SystemError("readdir", "", error);
+      fail(directory, nullptr, reason("directory cannot be read to its end", error));
+    }
+    if (excludes_.wants_paths()) {
+      prefix_ = tree_.path(directory);
+      if (!prefix_.empty()) prefix_ += '/';
+    }
+    for (const Entry& entry : entries_) {
+      take(directory, ::dirfd(stream.get()), entry_names_.data() + entry.name_at, entry.type);
+    }
+  }
+
+  bool is_excluded(const char* name) const {
+    return excludes_.match_name(name) ||
+           (excludes_.wants_paths() && excludes_.match_path(prefix_ + name));
+  }
+
+  void take(std::uint32_t directory, int fd, const char* name, unsigned char type) {
+    if (is_excluded(name)) {
+      ++tree_.excluded;
+      return;
+    }
+    struct stat status = {};
+    status.st_mode = DTTOIF(type);
+    if (type == DT_REG || type == DT_UNKNOWN) {
+      if (::fstatat(fd, name, &status, AT_SYMLINK_NOFOLLOW) != 0) {
+        fail(directory, name, reason("cannot be looked at", errno));
+        return;
+      }
+    }
+    if (own_ && directory == 0 && S_ISDIR(status.st_mode) &&
+        std::strcmp(name, kOwnDirectory) == 0) {
+      tree_.own_directory = true;
+    } else if (S_ISDIR(status.st_mode)) {
+      tree_.directories.push_back({directory, append_name(tree_.names, name)});
+    } else if (S_ISLNK(status.st_mode)) {
+      tree_.links.push_back({append_name(tree_.names, name), directory});
+    } else if (!S_ISREG(status.st_mode)) {
+      tree_.specials.push_back(path_of(directory, name));
+    } else if (temporaries_ == Temporaries::leave_out && core::is_leftover(name, status.st_mode)) {
+      tree_.temporaries.push_back(path_of(directory, name));
+    } else {
+      tree_.files.push_back({append_name(tree_.names, name),
+                             static_cast<std::uint64_t>(status.st_size), directory,
+                             status.st_mode & 07777});
+      if (times_) {
+        tree_.times.push_back(
+            packed_time(status.st_mtim.tv_sec, static_cast<std::uint32_t>(status.st_mtim.tv_nsec)));
+      }
+    }
+  }
+
+  // name: of an entry of the directory, or null for the directory itself.
+  void fail(std::uint32_t directory, const char* name, std::string what) {
+    tree_.failures.push_back({path_of(directory, name), std::move(what)});
+  }
+
+  std::string path_of(std::uint32_t directory, const char* name) const {
+    std::string path = tree_.path(directory);
+    if (name != nullptr) {
+      if (!path.empty()) path += '/';
+      path += name;
+    }
+    return path;
+  }
+
+  int root_;
+  Temporaries temporaries_;
+  bool times_;
+  bool own_;
+  Excludes excludes_;
+  Tree tree_;
+  DirectoryOpener opener_;
+  std::vector<Entry> entries_;
+  std::string entry_names_;
+  std::string prefix_;  // path of the directory, with the '/' behind it
+};
+
+}  // namespace
+
+bool is_excluded(const std::vector<std::string>& excludes, const std::string& path) {
+  if (excludes.empty()) return false;
+  const Excludes patterns(excludes);
+  for (std::size_t from = 0, end = 0; end != path.npos; from = end + 1) {
+    end = path.find('/', from);
+    if (patterns.match_name(path.substr(from, end - from).c_str()) ||
+        patterns.match_path(path.substr(0, end))) {
+      return true;
+    }
+  }
+  return false;
+}
+
+Tree scan(int root, const std::vector<std::string>& excludes, Temporaries temporaries, bool own,
+          bool times) {
+  return Scanner(root, excludes, temporaries, own, times).run();
+}
+
+Tree single_file(const std::string& name, std::uint64_t bytes) {
+  Tree tree;
+  tree.directories.push_back({0, append_name(tree.names, "")});
+  tree.files.push_back({append_name(tree.names, name.c_str()), bytes, 0});
+  return tree;
+}
+
+}  // namespace tabane::encrypt

@@ -1,0 +1,262 @@
+#include "tabane/tools/encrypt/worker.h"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <chrono>
+#include <condition_variable>
+#include <deque>
+#include <exception>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <utility>
+
+#include "tabane/core/binding.h"
+#include "tabane/core/file.h"
+#include "tabane/core/system_files.h"
+#include "tabane/crypto/secret.h"
+#include "tabane/tools/encrypt/coordinator.h"
+#include "tabane/tools/encrypt/letters.h"
+#include "tabane/tools/encrypt/places.h"
+#include "tabane/tools/encrypt/run_keys.h"
+#include "tabane/tools/encrypt/threads.h"
+
+namespace tabane::encrypt {
+namespace {
+
+constexpr std::chrono::milliseconds kSignOfLife(500);
+
+// The units that this rank has, and what became of them.
+class GivenUnits : public UnitSource {
+ public:
+  GivenUnits(JobState& job, RankMail& mail, unsigned threads)
+      : job_(job), mail_(mail), threads_(threads) {}
+
+  std::shared_ptr<Share> next() override {
+    std::unique_lock lock(mutex_);
+    changed_.wait(lock, [&] { return job_.stop || end_ || !ready_.empty(); });
+    if (job_.stop || ready_.empty()) return nullptr;
+    const Work::Given given = ready_.front();
+    ready_.pop_front();
+    auto share = std::make_unique<Share>();
+    share->unit = given.unit;
+    if (given.is_piece != 0) share->joint = given.joint;
+    return {share.release(), [this](Share* done) {
+              const std::unique_ptr<Share> owned(done);
+              note(*done);
+            }};
+  }
+
+  void tick() override {
+    try {
+      while (const auto letter = mail_.take(kWorkTag)) take(decode_work(letter->text));
+      report();
+    } catch (...) {
+      problem_ = std::current_exception();
+      job_.stop = true;
+    }
+    if (job_.stop) changed_.notify_all();
+  }
+
+  // Tells what is left. throws: what tick() has met.
+  void leave() {
+    if (problem_) std::rethrow_exception(problem_);
+    const std::lock_guard lock(mutex_);
+    report_.leaves = true;
+    report_.stop = job_.stop;
+    send();
+  }
+
+ private:
+  void take(const Work& work) {
+    const std::lock_guard lock(mutex_);
+    ready_.insert(ready_.end(), work.units.begin(), work.units.end());
+    asked_ = false;
+    end_ = end_ || work.end;
+    if (work.stop) job_.stop = true;
+    changed_.notify_all();
+  }
+
+  // What was not begun when the job stopped is not done.
+  void note(const Share& share) {
+    const std::lock_guard lock(mutex_);
+    if (job_.stop) return;
+    report_.done.push_back({.unit = share.unit,
+                            .attempt = share.joint ? share.joint->attempt : 0,
+                            .done = share.done,
+                            .files = share.files,
+                            .bytes = share.bytes,
+                            .files_kept = share.files_kept,
+                            .bytes_kept = share.bytes_kept,
+                            .last_tag = share.last_tag});
+    for (const auto& [file, record] : share.records) {
+      report_.records.push_back({.file = file,
+                                 .sealed = record.sealed,
+                                 .seconds = record.seconds,
+                                 .nanoseconds = record.nanoseconds,
+                                 .mode = record.mode,
+                                 .stored_name = record.stored_name});
+    }
+  }
+
+  // Asks for more when there is no more than one unit a thread in stock.
+  void report() {
+    const std::lock_guard lock(mutex_);
+    const bool asks = !asked_ && !end_ && ready_.size() < threads_;
+    const bool is_silent = Clock::now() - told_ > kSignOfLife;
+    if (!asks && !is_silent && report_.done.empty() && !job_.stop) return;
+    report_.wants = asks ? 2 * threads_ - static_cast<unsigned>(ready_.size()) : 0;
+    report_.stop = job_.stop;
+    asked_ = asked_ || asks;
+    if (job_.stop && std::exchange(told_stop_, true)) return;
+    send();
+  }
+
+  void send() {
+    report_.bytes_done = job_.bytes_done;
+    report_.files_unlisted = job_.files_unlisted;
+    report_.failures = job_.take_failures();
+    for (const auto& [file, difference] : job_.take_differences()) {
+      const auto& salt = difference.salt();
+      report_.differences.push_back({.file = file,
+                                     .kind = static_cast<std::uint64_t>(difference.kind()),
+                                     .has_salt = salt.has_value(),
+                                     .salt = salt.value_or(DifferenceFinder::Salt{})});
+    }
+    mail_.post(0, kReportTag, encode(report_));
+    report_ = {};
+    told_ = Clock::now();
+  }
+
+  using Clock = std::chrono::steady_clock;
+
+  JobState& job_;
+  RankMail& mail_;
+  const unsigned threads_;
+  std::exception_ptr problem_;
+  std::mutex mutex_;  // of what follows
+  std::condition_variable changed_;
+  std::deque<Work::Given> ready_;
+  Clock::time_point told_ = Clock::now();
+  bool asked_ = false, end_ = false, told_stop_ = false;
+  Report report_;
+};
+
+core::Descriptor open_directory(const std::string& path) {
+  core::Descriptor directory(::open(path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  if (!directory.valid()) throw core::SystemError("open", path, errno);
+  return directory;
+}
+
+core::Descriptor open_out(const Start& start) {
+  core::Descriptor out = open_directory(start.out);
+  if (::faccessat(out.get(), start.sign.c_str(), F_OK, AT_SYMLINK_NOFOLLOW) != 0) {
+    throw core::Error(
+        fmt::format("OUT ({}) is not the directory that rank 0 writes to", start.out));
+  }
+  return out;
+}
+
+TreeKey copy_of(const TreeKey& key) {
+  TreeKey copy;
+  std::ranges::copy(key.bytes(), copy.bytes().begin());
+  return copy;
+}
+
+// The input as rank 0 has it. throws: core::Error if it is another one here.
+Places places_of(const Start& start, Tree tree) {
+  Places places;
+  places.tree = std::move(tree);
+  places.in_root = open_directory(start.in);
+  places.out_path = start.out;
+  places.output_name = start.output_name;
+  places.single_file = start.single_file;
+  return places;
+}
+
+// What the tree was held against on rank 0, which tells what is missing or does not belong.
+// sealed: the tree that is read, or gone on with.
+std::unique_ptr<TreeManifest> manifest_of(const Request& request, const Start& start, int sealed,
+                                          const Places& places, KeyRing& keys) {
+  if (!start.has_root) return nullptr;
+  std::unique_ptr<TreeManifest> manifest = TreeManifest::open(sealed, keys);
+  if (manifest) {
+    manifest->hold_against(places.tree, request.excludes);
+    if (manifest->root() == start.root) return manifest;
+  }
+  throw core::Error(fmt::format("the manifest in {} is not that of rank 0",
+                                start.slots.empty() ? start.in : start.out));
+}
+
+void work(Request& request, const Start& start, Tree tree, const RankSecrets& secrets,
+          const Hooks& hooks, RankMail& mail) {
+  const Places places = places_of(start, std::move(tree));
+  const core::Descriptor out = start.out.empty() ? core::Descriptor() : open_out(start);
+  std::optional<TreeKey> tree_key = secrets.unpack(request);
+  KeyRing keys(opening_keys(request), limits_of(request), hooks.stop_requested);
+  if (tree_key) keys.set_tree(start.tree, copy_of(*tree_key));
+  const bool seals = tree_key && !start.slots.empty();
+  const auto manifest =
+      manifest_of(request, start, seals ? out.get() : places.in_root.get(), places, keys);
+  JobState job(request, places.tree, places.in_root.get(), out.get(), keys);
+  job.is_remote_worker = true;
+  job.modes = start.modes;
+  job.output_name = start.output_name;
+  job.hides_names = start.hides_names;
+  if (seals) {
+    job.kept_by = manifest.get();
+  } else {
+    job.manifest = manifest.get();
+  }
+  job.was_interrupted = start.was_interrupted;
+  job.scan_may_hold_leftovers = scan_may_hold_leftovers(request, start.single_file, start.has_root);
+  TreeSeal seal;
+  if (seals) {
+    seal = make_seal(start.tree, std::move(*tree_key), decode_slots(start.slots, 0));
+    job.seal = &seal;
+  }
+  Plan plan = make_plan(places.tree, start.plan);
+  plan.threads = start.threads;
+  GivenUnits units(job, mail, plan.threads);
+  run_job_threads(job, plan, crypto::resolve(request.engine),
+                  {.stop_requested = hooks.stop_requested}, nullptr, &units);
+  units.leave();
+}
+
+}  // namespace
+
+void serve_rank_0(Request request, const Hooks& hooks, comm::Comm& ranks) {
+  try {
+    RankMail mail(ranks);
+    crypto::X25519Secret secret;
+    crypto::fill_random(secret.bytes());
+    const crypto::X25519Public own = crypto::x25519_public(secret);
+    mail.post(0, kHelloTag, encode(Hello{core::machine_name(), core::thread_binding(), own}));
+    const Start start = decode_start(mail.wait(kStartTag).text);
+    if (start.works) {
+      Tree tree = receive_tree(start.sizes, ranks);
+      try {
+        work(request, start, std::move(tree), RankSecrets(start.secrets, secret, own), hooks, mail);
+      } catch (const core::LostError&) {
+        throw;
+      } catch (const std::exception& error) {
+        Report last;
+        last.leaves = true;
+        last.complaint =
+            fmt::format("rank {} on {}: {}", ranks.rank(), core::host_name(), error.what());
+        mail.post(0, kReportTag, encode(last));
+      }
+    }
+    mail.flush();
+  } catch (const core::LostError&) {
+    return;  // rank 0 goes on alone, or is gone itself
+  }
+}
+
+void release_workers(comm::Comm& ranks) { Coordinator(&ranks).let_go(); }
+
+}  // namespace tabane::encrypt
