@@ -73,7 +73,7 @@ PreparedWork prepare_mining(const std::string& program, std::size_t transactions
   const auto all = std::make_shared<PairsToCount>(problem);
   team::Team threads(
       {.processes = 1, .threads = static_cast<int>(team::known_topology().pus().size())});
-  all->expected = mining::PlainCounter(plain, threads).count(all->pairs);
+  all->expected = mining::count_plain(plain, all->pairs, threads);
   if (program == "values") {
     all->values.emplace(all->client, plain, threads);
   } else {

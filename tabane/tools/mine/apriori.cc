@@ -163,13 +163,9 @@ void Apriori::take(std::span<const std::uint64_t> supports) {
   candidates_ = next_candidates(last_);
 }
 
-std::vector<Supported> mine(Apriori apriori, SupportCounter& counter,
-                            const std::function<void(const Itemsets&)>& on_counting) {
-  while (!apriori.done()) {
-    if (on_counting) on_counting(apriori.candidates());
-    apriori.take(counter.count(apriori.candidates()));
-  }
-  return apriori.frequent();
+Apriori mine(Apriori apriori, const CountSupports& count) {
+  while (!apriori.done()) apriori.take(count(apriori.candidates()));
+  return apriori;
 }
 
 namespace {

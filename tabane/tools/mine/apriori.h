@@ -34,14 +34,9 @@ std::size_t place_of(const Itemsets& itemsets, std::span<const Item> itemset);
 
 // ---- frequent itemsets ----
 
-// Counts for Apriori how many transactions hold each candidate.
-class SupportCounter {
- public:
-  virtual ~SupportCounter() = default;
-  // Returns the supports of the candidates in their order, which is the lexicographic one; items by
-  // their place among the database's items.
-  virtual std::vector<std::uint64_t> count(const Itemsets& candidates) = 0;
-};
+// Returns how many transactions hold each candidate. candidates: of one length, in lexicographic
+// order; items by their place among the database's items.
+using CountSupports = std::function<std::vector<std::uint64_t>(const Itemsets& candidates)>;
 
 // throws: core::UsageError unless 0 < min_support <= 1.
 void check_min_support(double min_support);
@@ -79,9 +74,8 @@ class Apriori {
   std::vector<Supported> frequent_;
 };
 
-// Runs it to its end. on_counting: called before each counting; may be empty.
-std::vector<Supported> mine(Apriori apriori, SupportCounter& counter,
-                            const std::function<void(const Itemsets&)>& on_counting = {});
+// Returns it at its end. throws: as Apriori::take() and `count`.
+Apriori mine(Apriori apriori, const CountSupports& count);
 
 // ---- association rules: what transactions that hold some items hold, too ----
 

@@ -20,8 +20,9 @@ Bitmaps four_transactions() {
 
 std::vector<Supported> mined(const Bitmaps& bitmaps, std::uint64_t least, std::size_t longest) {
   team::Team team({.processes = 1, .threads = 2});
-  PlainCounter counter(bitmaps, team);
-  return mine(Apriori(bitmaps.items(), bitmaps.transactions(), least, longest), counter);
+  return mine(Apriori(bitmaps.items(), bitmaps.transactions(), least, longest),
+              [&](const Itemsets& candidates) { return count_plain(bitmaps, candidates, team); })
+      .frequent();
 }
 
 TEST(Apriori, FindsWhatWasWorkedOutByHand) {

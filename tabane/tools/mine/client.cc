@@ -72,18 +72,23 @@ std::uint64_t Client::support(const bgv::CiphertextView& sum) const {
   throw core::Error("the slots of a count differ, though the server was to sum them");
 }
 
+void encrypt_blocks(const Client& client, const Bitmaps& bitmaps, std::size_t first,
+                    EncryptedDatabase& to, team::Team& threads) {
+  threads.map<bool>(to.items() * to.blocks(), [&](std::size_t i) {
+    const std::size_t item = i % to.items(), block = i / to.items();
+    const bgv::Ciphertext made = client.encrypt(bitmaps, item, first + block);
+    std::ranges::copy(made.words(), to.words(item, block).begin());
+    return true;
+  });
+}
+
 EncryptedDatabase encrypt(const Client& client, const Bitmaps& bitmaps, team::Team& threads) {
   const bgv::Parameters& parameters = client.context()->parameters();
   check_capacity(parameters, client.spec(), bitmaps.transactions());
   EncryptedDatabase database(
       client.context(), client.id(),
       {.items = bitmaps.items(), .blocks = blocks_of(bitmaps.transactions(), parameters.slots())});
-  threads.map<bool>(database.items() * database.blocks(), [&](std::size_t i) {
-    const std::size_t item = i % database.items(), block = i / database.items();
-    const bgv::Ciphertext made = client.encrypt(bitmaps, item, block);
-    std::ranges::copy(made.words(), database.words(item, block).begin());
-    return true;
-  });
+  encrypt_blocks(client, bitmaps, 0, database, threads);
   return database;
 }
 

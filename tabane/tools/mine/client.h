@@ -52,8 +52,12 @@ class Client {
   std::unique_ptr<const Roles> roles_;
 };
 
-// Encrypts a whole database into memory; threads: a team of one process.
-// throws: core::UsageError as EncryptedDatabase() and check_capacity().
+// Encrypts the blocks of `to`, of which the first is block `first` of the bitmaps; threads: a team
+// of one process.
+void encrypt_blocks(const Client& client, const Bitmaps& bitmaps, std::size_t first,
+                    EncryptedDatabase& to, team::Team& threads);
+// Encrypts a whole database into memory. throws: core::UsageError as EncryptedDatabase() and
+// check_capacity().
 EncryptedDatabase encrypt(const Client& client, const Bitmaps& bitmaps, team::Team& threads);
 
 // threads: a team of one process. throws: as Client::support().

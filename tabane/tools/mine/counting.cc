@@ -71,62 +71,6 @@ bgv::Ciphertext ProductCache::computed(std::span<const Item> items, std::size_t 
   return evaluator_.switch_modulus(evaluator_.relinearise(evaluator_.multiply(first, other)));
 }
 
-namespace {
-
-[[noreturn]] void throw_no_ciphertext() {
-  throw core::UsageError("what should be a ciphertext is none: it is damaged");
-}
-
-// sum += term, residue by residue.
-void add(StoredCiphertext& sum, const StoredCiphertext& term, const bgv::Context& context) {
-  bgv::Ciphertext added = sum.restored(context);
-  std::size_t at = 0;
-  for (std::size_t component = 0; component < added.components(); ++component) {
-    for (std::size_t prime = 0; prime < added.primes(); ++prime) {
-      const bgv::Modulus& modulus = context.modulus(prime);
-      for (std::uint64_t& residue : added.residues(component, prime)) {
-        residue = modulus.add(residue, term.words[at++]);
-      }
-    }
-  }
-  const double deviation = context.noise().sum(sum.deviation, term.deviation);
-  sum = StoredCiphertext::of(added);
-  sum.deviation = deviation;
-}
-
-}  // namespace
-
-StoredCiphertext StoredCiphertext::of(const bgv::CiphertextView& ciphertext) {
-  const std::size_t size =
-      bgv::Ciphertext::size_of(ciphertext.degree, ciphertext.components, ciphertext.primes);
-  return {.degree = ciphertext.degree,
-          .components = ciphertext.components,
-          .primes = ciphertext.primes,
-          .deviation = ciphertext.deviation,
-          .key = ciphertext.key,
-          .words = bgv::Words(ciphertext.words, ciphertext.words + size)};
-}
-
-bgv::Ciphertext StoredCiphertext::restored(const bgv::Context& context) const {
-  if (degree != context.degree() || components < 2 || components > 3 || primes == 0 ||
-      primes > context.primes() || words.size() != degree * components * primes) {
-    throw_no_ciphertext();
-  }
-  bgv::Ciphertext ciphertext(degree, components, primes);
-  std::ranges::copy(words, ciphertext.words().begin());
-  ciphertext.deviation = deviation;
-  ciphertext.key = key;
-  for (std::size_t component = 0; component < components; ++component) {
-    for (std::size_t prime = 0; prime < primes; ++prime) {
-      const auto residues = ciphertext.residues(component, prime);
-      if (*std::ranges::max_element(residues) >= context.modulus(prime).value()) {
-        throw_no_ciphertext();
-      }
-    }
-  }
-  return ciphertext;
-}
-
 std::shared_ptr<WorkerSums> SumsByWorker::of_this_worker() {
   const std::lock_guard lock(mutex_);
   auto& own = sums_[{static_cast<int>(::getpid()), std::this_thread::get_id()}];
@@ -137,7 +81,7 @@ std::shared_ptr<WorkerSums> SumsByWorker::of_this_worker() {
   return own;
 }
 
-CandidateSums combined(CandidateSums a, CandidateSums b, const bgv::Context& context) {
+CandidateSums combined(CandidateSums a, CandidateSums b, const bgv::Evaluator& evaluator) {
   if (b.running && b.running != a.running) {
     if (a.running) {
       for (std::size_t i = 0; i < a.running->running.size(); ++i) {
@@ -152,15 +96,14 @@ CandidateSums combined(CandidateSums a, CandidateSums b, const bgv::Context& con
   }
   for (auto& [candidate, ciphertext] : b.finished) {
     const auto [at, is_new] = a.finished.try_emplace(candidate, std::move(ciphertext));
-    if (!is_new) add(at->second, ciphertext, context);
+    if (!is_new) evaluator.add_in_place(at->second, ciphertext);
   }
   a.work += b.work;
   return a;
 }
 
 std::vector<bgv::Ciphertext> finished(const CandidateSums& sums, std::size_t candidates,
-                                      const bgv::SharedContext& context) {
-  const bgv::Evaluator evaluator(context);
+                                      const bgv::Evaluator& evaluator) {
   std::vector<bgv::Ciphertext> all;
   all.reserve(candidates);
   for (std::size_t i = 0; i < candidates; ++i) {
@@ -170,13 +113,11 @@ std::vector<bgv::Ciphertext> finished(const CandidateSums& sums, std::size_t can
       throw core::Error("a candidate was not counted");
     }
     if (!runs) {
-      all.push_back(there->second.restored(*context));
+      all.push_back(there->second);
       continue;
     }
     all.push_back(sums.running->running[i].finish());
-    if (there != sums.finished.end()) {
-      evaluator.add_in_place(all.back(), there->second.restored(*context));
-    }
+    if (there != sums.finished.end()) evaluator.add_in_place(all.back(), there->second);
   }
   return all;
 }
@@ -186,17 +127,17 @@ std::vector<bgv::Ciphertext> finished(const CandidateSums& sums, std::size_t can
 namespace tabane::team {
 
 using mine::CandidateSums;
-using mine::StoredCiphertext;
+namespace bgv = mine::bgv;
 using mine::Work;
 
 void Serialiser<CandidateSums>::put(Bytes& out, const CandidateSums& value) {
-  std::map<std::uint64_t, StoredCiphertext> finished = value.finished;
+  std::map<std::uint64_t, bgv::Ciphertext> finished = value.finished;
   Work work = value.work;
   if (value.running) {
     // This is a child process, which has no sums of others.
     for (std::size_t i = 0; i < value.running->running.size(); ++i) {
       const auto& sum = value.running->running[i];
-      if (!sum.empty()) finished.emplace(i, StoredCiphertext::of(sum.finish()));
+      if (!sum.empty()) finished.emplace(i, sum.finish());
     }
     work += value.running->work;
   }
@@ -206,7 +147,7 @@ void Serialiser<CandidateSums>::put(Bytes& out, const CandidateSums& value) {
 
 CandidateSums Serialiser<CandidateSums>::get(Reader& in) {
   CandidateSums sums;
-  sums.finished = get_value<std::map<std::uint64_t, StoredCiphertext>>(in);
+  sums.finished = get_value<std::map<std::uint64_t, bgv::Ciphertext>>(in);
   sums.work = get_value<Work>(in);
   return sums;
 }

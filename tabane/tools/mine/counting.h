@@ -99,19 +99,6 @@ class ProductCache {
 
 // ---- sums ----
 
-// A ciphertext as a value with fields(), for messages and files.
-struct StoredCiphertext {
-  std::uint64_t degree = 0, components = 0, primes = 0;
-  double deviation = 0;
-  bgv::KeyId key{};
-  bgv::Words words;
-
-  auto fields() { return std::tie(degree, components, primes, deviation, key, words); }
-  static StoredCiphertext of(const bgv::CiphertextView& ciphertext);
-  // throws: core::UsageError if the number of words is wrong, or a word is no residue.
-  bgv::Ciphertext restored(const bgv::Context& context) const;
-};
-
 // The running sums of one worker.
 struct WorkerSums {
   std::vector<bgv::ProductSum> running;  // by candidate
@@ -122,8 +109,8 @@ struct WorkerSums {
 // has to be merged between them; other processes send finished sums.
 struct CandidateSums {
   std::shared_ptr<WorkerSums> running;
-  std::map<std::uint64_t, StoredCiphertext> finished;  // by candidate
-  Work work;                                           // of `finished`
+  std::map<std::uint64_t, bgv::Ciphertext> finished;  // by candidate
+  Work work;                                          // of `finished`
 
   bool empty() const { return !running && finished.empty(); }
 };
@@ -146,11 +133,11 @@ class SumsByWorker {
 };
 
 // Returns the sums of both.
-CandidateSums combined(CandidateSums a, CandidateSums b, const bgv::Context& context);
+CandidateSums combined(CandidateSums a, CandidateSums b, const bgv::Evaluator& evaluator);
 
 // Returns ciphertexts of three components, by candidate. throws: core::Error if one has no sum.
 std::vector<bgv::Ciphertext> finished(const CandidateSums& sums, std::size_t candidates,
-                                      const bgv::SharedContext& context);
+                                      const bgv::Evaluator& evaluator);
 
 }  // namespace tabane::mine
 

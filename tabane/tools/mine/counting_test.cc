@@ -5,17 +5,11 @@
 #include <algorithm>
 #include <vector>
 
-#include "tabane/tools/mine/apriori.h"
 #include "tabane/tools/mine/encrypted_database.h"
+#include "tabane/tools/mine/small_database_test.h"
 
 namespace tabane::mine {
 namespace {
-
-Itemsets all_of(std::size_t items, std::size_t length) {
-  Itemsets all = single_items(items);
-  while (all.length() < length) all = next_candidates(all);
-  return all;
-}
 
 TEST(ProductCache, HalveTheDepth) {
   EXPECT_EQ(first_factor_length(2), 1);

@@ -4,8 +4,8 @@
 #include <span>
 #include <vector>
 
+#include "tabane/tools/mine/apriori.h"
 #include "tabane/tools/mine/bgv/evaluator.h"
-#include "tabane/tools/mine/counting.h"
 #include "tabane/tools/mine/encrypted_database.h"
 #include "tabane/tools/mine/generate.h"
 
@@ -27,15 +27,7 @@ Bitmaps transactions_of(const PairsProblem& problem) {
   return bitmaps;
 }
 
-Itemsets all_pairs(std::size_t items) {
-  Itemsets pairs(2);
-  for (Item first = 0; first < items; ++first) {
-    for (Item second = first + 1; second < items; ++second) {
-      pairs.push_back(std::vector<Item>{first, second});
-    }
-  }
-  return pairs;
-}
+Itemsets all_pairs(std::size_t items) { return next_candidates(single_items(items)); }
 
 KeySpec key_spec_of(const PairsProblem& problem) {
   return {.most_length = 2, .transactions = problem.transactions};
@@ -73,13 +65,8 @@ ValueDatabase::ValueDatabase(const Client& client, const Bitmaps& bitmaps, team:
 std::vector<bgv::Ciphertext> count_pairs(const ValueDatabase& database, const Itemsets& pairs,
                                          team::Team& team) {
   const bgv::Evaluator evaluator(database.context());
-  const auto sums = team.map<StoredCiphertext>(pairs.size(), [&](std::size_t i) {
-    return StoredCiphertext::of(sum_of_products(database, evaluator, pairs[i]));
-  });
-  std::vector<bgv::Ciphertext> restored;
-  restored.reserve(sums.size());
-  for (const StoredCiphertext& sum : sums) restored.push_back(sum.restored(*database.context()));
-  return restored;
+  return team.map<bgv::Ciphertext>(
+      pairs.size(), [&](std::size_t i) { return sum_of_products(database, evaluator, pairs[i]); });
 }
 
 }  // namespace tabane::mine

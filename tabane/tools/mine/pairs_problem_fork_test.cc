@@ -3,8 +3,8 @@
 #include <gtest/gtest.h>
 
 #include "tabane/core/error.h"
-#include "tabane/tools/mine/plain_counter.h"
 #include "tabane/tools/mine/server.h"
+#include "tabane/tools/mine/small_database_test.h"
 
 namespace tabane::mine {
 namespace {

@@ -1,7 +1,6 @@
 #include "tabane/tools/mine/plain_counter.h"
 
 #include <algorithm>
-#include <bit>
 #include <cstddef>
 #include <span>
 
@@ -82,26 +81,6 @@ void common_bits(std::span<const std::uint64_t> a, std::span<const std::uint64_t
   TABANE_DISPATCH(common)(a.data(), b.data(), out.data(), a.size());
 }
 
-std::uint64_t count_bits_reference(std::span<const std::uint64_t> a) {
-  std::uint64_t count = 0;
-  for (const std::uint64_t word : a) count += static_cast<std::uint64_t>(std::popcount(word));
-  return count;
-}
-
-std::uint64_t count_common_bits_reference(std::span<const std::uint64_t> a,
-                                          std::span<const std::uint64_t> b) {
-  std::uint64_t count = 0;
-  for (std::size_t i = 0; i < a.size(); ++i) {
-    count += static_cast<std::uint64_t>(std::popcount(a[i] & b[i]));
-  }
-  return count;
-}
-
-void common_bits_reference(std::span<const std::uint64_t> a, std::span<const std::uint64_t> b,
-                           std::span<std::uint64_t> out) {
-  for (std::size_t i = 0; i < a.size(); ++i) out[i] = a[i] & b[i];
-}
-
 namespace {
 
 // Words of each item at a time, so that what candidates share stays in the first-level cache.
@@ -164,33 +143,20 @@ std::vector<std::uint64_t> count_some(const Bitmaps& bitmaps, const Itemsets& ca
   return counts;
 }
 
-bool holds(const Bitmaps& bitmaps, std::span<const Item> itemset, std::size_t transaction) {
-  return std::ranges::all_of(itemset, [&](Item item) { return bitmaps.has(item, transaction); });
-}
-
 }  // namespace
 
-std::vector<std::uint64_t> PlainCounter::count(const Itemsets& candidates) {
+std::vector<std::uint64_t> count_plain(const Bitmaps& bitmaps, const Itemsets& candidates,
+                                       team::Team& team) {
   const std::size_t tasks = (candidates.size() + kCandidatesOfTask - 1) / kCandidatesOfTask;
-  const auto counts = team_.map<std::vector<std::uint64_t>>(tasks, [&](std::size_t task) {
+  const auto counts = team.map<std::vector<std::uint64_t>>(tasks, [&](std::size_t task) {
     const std::size_t begin = task * kCandidatesOfTask;
-    return count_some(bitmaps_, candidates, begin,
+    return count_some(bitmaps, candidates, begin,
                       std::min(begin + kCandidatesOfTask, candidates.size()));
   });
   std::vector<std::uint64_t> all;
   all.reserve(candidates.size());
   for (const auto& some : counts) all.insert(all.end(), some.begin(), some.end());
   return all;
-}
-
-std::vector<std::uint64_t> count_reference(const Bitmaps& bitmaps, const Itemsets& candidates) {
-  std::vector<std::uint64_t> counts(candidates.size());
-  for (std::size_t transaction = 0; transaction < bitmaps.transactions(); ++transaction) {
-    for (std::size_t i = 0; i < candidates.size(); ++i) {
-      if (holds(bitmaps, candidates[i], transaction)) ++counts[i];
-    }
-  }
-  return counts;
 }
 
 }  // namespace tabane::mine

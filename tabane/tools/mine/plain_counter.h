@@ -6,30 +6,16 @@
 #include <vector>
 
 #include "tabane/team/team.h"
-#include "tabane/tools/mine/apriori.h"
 #include "tabane/tools/mine/transactions.h"
 
 namespace tabane::mine {
 
-class PlainCounter : public SupportCounter {
- public:
-  // bitmaps, team: must live as long as this.
-  PlainCounter(const Bitmaps& bitmaps, team::Team& team) : bitmaps_(bitmaps), team_(team) {}
+// throws: as Team::map(). cost: two bits of each transaction for each candidate, in words of 64;
+// common first items of candidates are intersected once.
+std::vector<std::uint64_t> count_plain(const Bitmaps& bitmaps, const Itemsets& candidates,
+                                       team::Team& team);
 
-  // cost: two bits of each transaction for each candidate, in words of 64; common first items of
-  // candidates are intersected once. throws: as Team::map().
-  std::vector<std::uint64_t> count(const Itemsets& candidates) override;
-
- private:
-  const Bitmaps& bitmaps_;
-  team::Team& team_;
-};
-
-// Counts transaction by transaction, slowly.
-std::vector<std::uint64_t> count_reference(const Bitmaps& bitmaps, const Itemsets& candidates);
-
-// The loops over bits choose vectors at run time; each has a plain reference. All spans of a call
-// have one size.
+// The loops over bits choose vectors at run time. All spans of a call have one size.
 
 // Returns how many bits are 1.
 std::uint64_t count_bits(std::span<const std::uint64_t> a);
@@ -38,11 +24,5 @@ std::uint64_t count_common_bits(std::span<const std::uint64_t> a, std::span<cons
 // out := the bits that are 1 in both; may be one of them.
 void common_bits(std::span<const std::uint64_t> a, std::span<const std::uint64_t> b,
                  std::span<std::uint64_t> out);
-
-std::uint64_t count_bits_reference(std::span<const std::uint64_t> a);
-std::uint64_t count_common_bits_reference(std::span<const std::uint64_t> a,
-                                          std::span<const std::uint64_t> b);
-void common_bits_reference(std::span<const std::uint64_t> a, std::span<const std::uint64_t> b,
-                           std::span<std::uint64_t> out);
 
 }  // namespace tabane::mine

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <bit>
 #include <cstddef>
 #include <string>
 #include <vector>
@@ -20,6 +21,12 @@ std::vector<std::uint64_t> words(std::size_t n, std::uint64_t seed) {
   return all;
 }
 
+std::uint64_t ones_in(const std::vector<std::uint64_t>& words) {
+  std::uint64_t ones = 0;
+  for (const std::uint64_t word : words) ones += static_cast<std::uint64_t>(std::popcount(word));
+  return ones;
+}
+
 TEST(Bits, HandWorkedWords) {
   const std::vector<std::uint64_t> a{0xff, 0, ~std::uint64_t{0}}, b{0x0f, 1, 1};
   EXPECT_EQ(count_bits(a), 72);
@@ -33,12 +40,12 @@ TEST(Bits, EveryTargetCountsAsThePlainLoop) {
     const simd::ScopedTarget target(name);
     for (const std::size_t n : {0, 1, 2, 3, 7, 8, 9, 15, 16, 17, 31, 33, 1000, 1025}) {
       const auto a = words(n, 1), b = words(n, 2);
-      EXPECT_EQ(count_bits(a), count_bits_reference(a)) << n;
-      EXPECT_EQ(count_common_bits(a, b), count_common_bits_reference(a, b)) << n;
       std::vector<std::uint64_t> out(n), expected(n);
+      for (std::size_t i = 0; i < expected.size(); ++i) expected[i] = a[i] & b[i];
       common_bits(a, b, out);
-      common_bits_reference(a, b, expected);
       EXPECT_EQ(out, expected) << n;
+      EXPECT_EQ(count_bits(a), ones_in(a)) << n;
+      EXPECT_EQ(count_common_bits(a, b), ones_in(expected)) << n;
     }
   }
 }

@@ -112,9 +112,10 @@ bool may_lose_a_prime(const bgv::Context& context, const bgv::CiphertextView& ci
 
 }  // namespace
 
-Server::Server(const PublicKeys& keys, const EncryptedDatabase& database)
+Server::Server(const PublicKeys& keys, const EncryptedDatabase& database, comm::Comm* ranks)
     : keys_(keys),
       database_(database),
+      ranks_(ranks),
       evaluator_(keys.context, keys.evaluation ? &*keys.evaluation : nullptr) {
   if (database.key() == keys.id) return;
   throw core::UsageError("the database was encrypted with other keys than these");
@@ -147,26 +148,13 @@ std::size_t Server::most_candidates(std::size_t length) const {
   return std::min(static_cast<std::size_t>(fit), kMostCandidates);
 }
 
-std::vector<bgv::Ciphertext> Server::count(const Itemsets& candidates, team::Team& team,
-                                           Work& work) const {
-  std::vector<bgv::Ciphertext> all;
-  for_batches(candidates, kMostCandidates, [&](const Itemsets& batch) {
-    std::vector<bgv::Ciphertext> some = sums(batch, team, work);
-    finish(some, team, work);
-    std::ranges::move(some, std::back_inserter(all));
-  });
-  return all;
-}
-
 std::vector<bgv::Ciphertext> Server::sums(const Itemsets& candidates, team::Team& team,
                                           Work& work) const {
   check(candidates);
-  Stopwatch watch;
   std::vector<bgv::Ciphertext> all;
   for_batches(candidates, most_candidates(candidates.length()), [&](const Itemsets& batch) {
     std::ranges::move(sums_of_batch(batch, team, work), std::back_inserter(all));
   });
-  work.seconds += watch.lap();
   return all;
 }
 
@@ -186,12 +174,12 @@ std::vector<bgv::Ciphertext> Server::sums_of_batch(const Itemsets& candidates, t
       },
       CandidateSums{},
       [&](CandidateSums a, CandidateSums b) {
-        return combined(std::move(a), std::move(b), *context);
+        return combined(std::move(a), std::move(b), evaluator_);
       });
   work += sums.work;
   if (sums.running) work += sums.running->work;
   work += {.processes = team.report().processes, .threads = team.report().threads};
-  return mine::finished(sums, candidates.size(), context);
+  return mine::finished(sums, candidates.size(), evaluator_);
 }
 
 bgv::Ciphertext Server::finished(const bgv::Ciphertext& sum) const {
@@ -204,15 +192,10 @@ bgv::Ciphertext Server::finished(const bgv::Ciphertext& sum) const {
 }
 
 void Server::finish(std::vector<bgv::Ciphertext>& sums, team::Team& team, Work& work) const {
-  Stopwatch watch;
-  const auto results = team.map<StoredCiphertext>(
-      sums.size(), [&](std::size_t i) { return StoredCiphertext::of(finished(sums[i])); });
-  for (std::size_t i = 0; i < sums.size(); ++i) sums[i] = results[i].restored(*keys_.context);
-  if (keys_.spec.hide_slots) {
-    const auto rotations = static_cast<std::uint64_t>(std::bit_width(keys_.context->degree()) - 1);
-    work.key_switches += sums.size() * (1 + rotations);
-  }
-  work.seconds += watch.lap();
+  sums = team.map<bgv::Ciphertext>(sums.size(), [&](std::size_t i) { return finished(sums[i]); });
+  if (!keys_.spec.hide_slots) return;
+  const auto rotations = static_cast<std::uint64_t>(std::bit_width(keys_.context->degree()) - 1);
+  work.key_switches += sums.size() * (1 + rotations);
 }
 
 namespace {
@@ -247,13 +230,10 @@ void check_memory_of_ranks(comm::Comm& comm, const bgv::Parameters& parameters,
   check_memory(parameters, {.items = shape.items, .blocks = own.size()}, usable);
 }
 
-RankCounting::RankCounting(comm::Comm& comm, const PublicKeys& keys, const EncryptedDatabase& own,
-                           team::Team& threads)
-    : comm_(comm), keys_(keys), own_(own), threads_(threads), server_(keys, own) {}
-
 // The sums of a rank without blocks are 0.
-std::vector<bgv::Ciphertext> RankCounting::own_sums(const Itemsets& candidates, Work& work) {
-  if (own_.blocks() > 0) return server_.sums(candidates, threads_, work);
+std::vector<bgv::Ciphertext> Server::own_sums(const Itemsets& candidates, team::Team& team,
+                                              Work& work) const {
+  if (database_.blocks() > 0) return sums(candidates, team, work);
   bgv::Ciphertext zero(keys_.context->degree(), 3,
                        primes_of_factors(candidates.length(), keys_.context->primes()));
   std::ranges::fill(zero.words(), 0);
@@ -262,7 +242,7 @@ std::vector<bgv::Ciphertext> RankCounting::own_sums(const Itemsets& candidates, 
 }
 
 // Many sums in one message: each reduction waits for the slowest rank.
-void RankCounting::add_all(std::vector<bgv::Ciphertext>& sums) {
+void Server::add_all(std::vector<bgv::Ciphertext>& sums) const {
   if (sums.empty()) return;
   const std::size_t each = sums.front().words().size();
   const std::size_t at_once = std::max<std::size_t>(kWordsOfMessage / each, 1);
@@ -273,8 +253,8 @@ void RankCounting::add_all(std::vector<bgv::Ciphertext>& sums) {
     for (std::size_t i = begin; i < end; ++i) {
       words.insert(words.end(), sums[i].words().begin(), sums[i].words().end());
     }
-    comm::reduce(comm_, words, comm::Operation::sum, 0);
-    if (comm_.rank() != 0) continue;
+    comm::reduce(*ranks_, words, comm::Operation::sum, 0);
+    if (ranks_->rank() != 0) continue;
     for (std::size_t i = begin; i < end; ++i) {
       take_reduced(sums[i], std::span(words).subspan((i - begin) * each, each));
     }
@@ -283,7 +263,7 @@ void RankCounting::add_all(std::vector<bgv::Ciphertext>& sums) {
 
 // Residues have less than 50 bits, so the integers of 4096 ranks add up without loss, and are
 // reduced once.
-void RankCounting::take_reduced(bgv::Ciphertext& sum, std::span<const std::uint64_t> words) const {
+void Server::take_reduced(bgv::Ciphertext& sum, std::span<const std::uint64_t> words) const {
   std::ranges::copy(words, sum.words().begin());
   for (std::size_t component = 0; component < sum.components(); ++component) {
     for (std::size_t prime = 0; prime < sum.primes(); ++prime) {
@@ -294,51 +274,50 @@ void RankCounting::take_reduced(bgv::Ciphertext& sum, std::span<const std::uint6
     }
   }
   // No rank has more blocks than rank 0.
-  sum.deviation += std::log2(comm_.size());
+  sum.deviation += std::log2(ranks_->size());
 }
 
-std::vector<bgv::Ciphertext> RankCounting::sums_of_all(const Itemsets& candidates, Work& work) {
-  std::vector<bgv::Ciphertext> sums = own_sums(candidates, work);
+std::vector<bgv::Ciphertext> Server::sums_of_all(const Itemsets& candidates, team::Team& team,
+                                                 Work& work) const {
+  std::vector<bgv::Ciphertext> sums = own_sums(candidates, team, work);
+  if (ranks_ == nullptr) return sums;
   add_all(sums);
   std::array<std::uint64_t, 2> done{work.products, work.key_switches};
-  comm::reduce(comm_, done, comm::Operation::sum, 0);
+  comm::reduce(*ranks_, done, comm::Operation::sum, 0);
   work.products = done[0];
   work.key_switches = done[1];
   return sums;
 }
 
-std::vector<bgv::Ciphertext> RankCounting::count_some(const Itemsets& candidates, Work& work) {
-  Work of_all, finishing;
-  broadcast_candidates(comm_, candidates);
-  std::vector<bgv::Ciphertext> sums = sums_of_all(candidates, of_all);
-  server_.finish(sums, threads_, finishing);
-  of_all.key_switches += finishing.key_switches;
-  of_all.seconds = 0;  // count() measures all ranks
-  work += of_all;
-  return sums;
-}
-
-std::vector<bgv::Ciphertext> RankCounting::count(const Itemsets& candidates, Work& work) {
-  comm_.set_phase("counting candidates");
-  Stopwatch watch;
+std::vector<bgv::Ciphertext> Server::count(const Itemsets& candidates, team::Team& team,
+                                           Work& work) const {
+  if (ranks_ != nullptr) ranks_->set_phase("counting candidates");
   std::vector<bgv::Ciphertext> all;
   for_batches(candidates, kMostCandidates, [&](const Itemsets& batch) {
-    std::ranges::move(count_some(batch, work), std::back_inserter(all));
+    Stopwatch watch;
+    Work done;
+    if (ranks_ != nullptr) broadcast_candidates(*ranks_, batch);
+    std::vector<bgv::Ciphertext> sums = sums_of_all(batch, team, done);
+    finish(sums, team, done);
+    std::ranges::move(sums, std::back_inserter(all));
+    done.seconds = watch.lap();
+    work += done;
   });
-  work.seconds += watch.lap();
   return all;
 }
 
-void RankCounting::end() { broadcast_candidates(comm_, Itemsets()); }
+void Server::end() const {
+  if (ranks_ != nullptr) broadcast_candidates(*ranks_, Itemsets());
+}
 
-void RankCounting::serve() {
+void Server::serve(team::Team& team) const {
   for (;;) {
-    comm_.set_phase("waiting for candidates");
-    const Itemsets candidates = broadcast_candidates(comm_, {});
+    ranks_->set_phase("waiting for candidates");
+    const Itemsets candidates = broadcast_candidates(*ranks_, {});
     if (candidates.length() == 0) return;
-    comm_.set_phase("counting candidates");
+    ranks_->set_phase("counting candidates");
     Work own;
-    sums_of_all(candidates, own);
+    sums_of_all(candidates, team, own);
   }
 }
 

@@ -24,45 +24,6 @@ struct PublicKeys {
   std::optional<bgv::EvaluationKeys> evaluation;  // null: no itemset needs them
 };
 
-// ---- in a team ----
-
-class Server {
- public:
-  // keys, database: must live as long as this. throws: core::UsageError if the database was
-  // encrypted with other keys.
-  Server(const PublicKeys& keys, const EncryptedDatabase& database);
-
-  // Returns for each candidate a ciphertext of two or three components that decrypts to its
-  // support. work: is increased. throws: core::UsageError if the keys are not made for such
-  // candidates, or memory does not suffice; as Team::map_reduce(), for example core::LostError.
-  std::vector<bgv::Ciphertext> count(const Itemsets& candidates, team::Team& team,
-                                     Work& work) const;
-
-  // The two halves of count(), between which ranks add up their sums. sums() sums the product of
-  // the items' vectors over the blocks of the database. finish() turns sums of all blocks into what
-  // the client gets: if slots are hidden, every slot holds the sum of all; and as few primes are
-  // left as the noise allows, because the client needs no more.
-  std::vector<bgv::Ciphertext> sums(const Itemsets& candidates, team::Team& team, Work& work) const;
-  void finish(std::vector<bgv::Ciphertext>& sums, team::Team& team, Work& work) const;
-
- private:
-  void check(const Itemsets& candidates) const;
-  std::vector<bgv::Ciphertext> sums_of_batch(const Itemsets& candidates, team::Team& team,
-                                             Work& work) const;
-  bgv::Ciphertext finished(const bgv::Ciphertext& sum) const;
-  std::size_t most_candidates(std::size_t length) const;
-
-  const PublicKeys& keys_;
-  const EncryptedDatabase& database_;
-  bgv::Evaluator evaluator_;
-};
-
-// How many candidates are counted at a time: many for each block that is read, few for the memory
-// that their sums take.
-inline constexpr std::size_t kMostCandidates = 256;
-
-// ---- on ranks ----
-
 struct BlockRange {
   std::size_t begin = 0, end = 0;
 
@@ -71,35 +32,56 @@ struct BlockRange {
 // Returns the blocks of one of `ranks`; rank 0 has one whenever there is one, and none has more.
 BlockRange blocks_of_rank(std::size_t blocks, int rank, int ranks);
 
-// Counting on ranks, each with its own blocks; the sums of all are added on rank 0. All ranks make
-// one with the same keys.
-class RankCounting {
+class Server {
  public:
-  // All must live as long as this. threads: of this rank, one process. throws: as Server().
-  RankCounting(comm::Comm& comm, const PublicKeys& keys, const EncryptedDatabase& own,
-               team::Team& threads);
+  // keys, database, ranks: must live as long as this. ranks: null, or those of which each makes
+  // one with the same keys and its own blocks. throws: core::UsageError if the database was
+  // encrypted with other keys.
+  Server(const PublicKeys& keys, const EncryptedDatabase& database, comm::Comm* ranks = nullptr);
 
-  // On rank 0: returns the finished sums of all ranks. throws: as Server::count(); as Comm.
-  std::vector<bgv::Ciphertext> count(const Itemsets& candidates, Work& work);
-  // On rank 0: the others return from serve().
-  void end();
+  // Returns for each candidate a ciphertext of two or three components that decrypts to its
+  // support, in the blocks of all ranks. To be called on rank 0. work: is increased. throws:
+  // core::UsageError if the keys are not made for such candidates, or memory does not suffice; as
+  // Team::map_reduce(), for example core::LostError; as Comm.
+  std::vector<bgv::Ciphertext> count(const Itemsets& candidates, team::Team& team,
+                                     Work& work) const;
+
   // On the other ranks: counts what rank 0 asks for until it calls end(). throws: as count().
-  void serve();
+  void serve(team::Team& team) const;
+  // On rank 0: the others return from serve(). No work without ranks.
+  void end() const;
+
+  // The two halves of count(), between which ranks add up their sums. sums() sums the product of
+  // the items' vectors over the blocks of the database. finish() turns sums of all blocks into what
+  // the client gets: if slots are hidden, every slot holds the sum of all; and as few primes are
+  // left as the noise allows, because the client needs no more. The seconds of `work` do not
+  // change.
+  std::vector<bgv::Ciphertext> sums(const Itemsets& candidates, team::Team& team, Work& work) const;
+  void finish(std::vector<bgv::Ciphertext>& sums, team::Team& team, Work& work) const;
 
  private:
-  std::vector<bgv::Ciphertext> count_some(const Itemsets& candidates, Work& work);
-  std::vector<bgv::Ciphertext> own_sums(const Itemsets& candidates, Work& work);
+  void check(const Itemsets& candidates) const;
+  std::vector<bgv::Ciphertext> sums_of_batch(const Itemsets& candidates, team::Team& team,
+                                             Work& work) const;
+  std::vector<bgv::Ciphertext> own_sums(const Itemsets& candidates, team::Team& team,
+                                        Work& work) const;
   // Returns on rank 0 the sums and the work of all ranks.
-  std::vector<bgv::Ciphertext> sums_of_all(const Itemsets& candidates, Work& work);
-  void add_all(std::vector<bgv::Ciphertext>& sums);
+  std::vector<bgv::Ciphertext> sums_of_all(const Itemsets& candidates, team::Team& team,
+                                           Work& work) const;
+  void add_all(std::vector<bgv::Ciphertext>& sums) const;
   void take_reduced(bgv::Ciphertext& sum, std::span<const std::uint64_t> words) const;
+  bgv::Ciphertext finished(const bgv::Ciphertext& sum) const;
+  std::size_t most_candidates(std::size_t length) const;
 
-  comm::Comm& comm_;
   const PublicKeys& keys_;
-  const EncryptedDatabase& own_;
-  team::Team& threads_;
-  Server server_;
+  const EncryptedDatabase& database_;
+  comm::Comm* ranks_;
+  bgv::Evaluator evaluator_;
 };
+
+// How many candidates are counted at a time: many for each block that is read, few for the memory
+// that their sums take.
+inline constexpr std::size_t kMostCandidates = 256;
 
 // Called by all ranks with the database's shape. throws: core::UsageError on rank 0, which has at
 // least as many blocks as any other, if they do not fit into a rank's share of its machine's

@@ -9,7 +9,6 @@
 #include <vector>
 
 #include "tabane/tools/mine/apriori.h"
-#include "tabane/tools/mine/plain_counter.h"
 #include "tabane/tools/mine/transactions.h"
 
 namespace tabane::mine {
@@ -47,6 +46,19 @@ inline Bitmaps random_bitmaps(std::size_t items, std::size_t transactions, doubl
     }
   }
   return bitmaps;
+}
+
+// Counts transaction by transaction.
+inline std::vector<std::uint64_t> count_reference(const Bitmaps& bitmaps,
+                                                  const Itemsets& candidates) {
+  std::vector<std::uint64_t> counts(candidates.size());
+  for (std::size_t transaction = 0; transaction < bitmaps.transactions(); ++transaction) {
+    const auto has = [&](Item item) { return bitmaps.has(item, transaction); };
+    for (std::size_t i = 0; i < candidates.size(); ++i) {
+      if (std::ranges::all_of(candidates[i], has)) ++counts[i];
+    }
+  }
+  return counts;
 }
 
 // In the order of Apriori. items: few.

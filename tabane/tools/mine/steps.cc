@@ -133,12 +133,12 @@ NextQuery ask(const Client& client, const Folder& server, const DatabaseId& data
 // Returns the request with a length that the keys are made for.
 MineRequest request_for(const Client& client, MineRequest request) {
   const std::size_t most = client.spec().most_length;
-  if (request.most_length == of_keys) request.most_length = most;
+  if (request.keys.most_length == of_keys) request.keys.most_length = most;
   check(request);
-  if (request.most_length <= most) return request;
+  if (request.keys.most_length <= most) return request;
   throw core::UsageError(
       fmt::format("--max-length {}: the keys are made for itemsets of up to {} items",
-                  request.most_length, most));
+                  request.keys.most_length, most));
 }
 
 struct QueryToCount {
@@ -181,11 +181,11 @@ void check_answer_fits(const QueryToCount& task, const PublicKeys& keys) {
 // Returns what was counted.
 CountedQuery write_answer(const Folder& server, const QueryToCount& task, const PublicKeys& keys,
                           const std::vector<bgv::Ciphertext>& sums, const Work& work, int ranks) {
-  Answer answer{.database = task.query.database,
-                .length = task.query.length,
-                .sums = {},
-                .work = work,
-                .ranks = ranks};
+  QueryAnswer answer{.database = task.query.database,
+                     .length = task.query.length,
+                     .sums = {},
+                     .work = work,
+                     .ranks = ranks};
   for (const bgv::Ciphertext& sum : sums) answer.sums.push_back(bgv::save(*keys.context, sum));
   write_value(server / kAnswer, FileKind::answer, answer);
   return {.length = task.candidates.length(),
@@ -194,7 +194,7 @@ CountedQuery write_answer(const Folder& server, const QueryToCount& task, const 
           .work = work};
 }
 
-std::vector<bgv::Ciphertext> load_sums(const Answer& answer, const fs::path& path,
+std::vector<bgv::Ciphertext> load_sums(const QueryAnswer& answer, const fs::path& path,
                                        const Client& owner, const fs::path& key) {
   std::vector<bgv::Ciphertext> sums;
   for (const std::string& record : answer.sums) {
@@ -207,14 +207,11 @@ std::vector<bgv::Ciphertext> load_sums(const Answer& answer, const fs::path& pat
 }
 
 MineResult result_of(const ClientState& state, const Client& client, const Apriori& apriori) {
-  MineResult result{.database = state.name,
-                    .transactions = state.transactions,
-                    .min_support = state.min_support,
-                    .least_support = apriori.least_support(),
-                    .most_length = state.most_length,
-                    .min_confidence = state.min_confidence};
-  result.itemsets = named(apriori.frequent(), state.items);
-  result.rules = find_rules(result.itemsets, result.transactions, state.min_confidence);
+  MineResult result = result_of({.database = state.name,
+                                 .min_support = state.min_support,
+                                 .min_confidence = state.min_confidence,
+                                 .keys = {.most_length = state.most_length}},
+                                state.transactions, state.items, apriori);
   Encryption how = encryption_of(client.spec(), client.context()->parameters(),
                                  {.items = state.items.size(), .blocks = state.blocks});
   how.work = state.work;
@@ -252,16 +249,16 @@ NextQuery encrypt_database(const Folder& client, const Folder& server, const Fim
   const ItemCounts counts = count_items(file);
   check_capacity(owner.context()->parameters(), owner.spec(), counts.transactions);
   const Bitmaps bitmaps =
-      read_bitmaps(file, counts, least_support(request.min_support, counts.transactions));
-  team::Team threads = threads_only(request.threads);
+      read_bitmaps(file, counts, least_support(*request.min_support, counts.transactions));
+  team::Team threads = threads_only(request.workers.threads);
   const DatabaseHead head = write_database(server / kDatabase, owner, bitmaps, threads);
   ClientState state{.database = head.id,
                     .name = request.database,
                     .items = bitmaps.names(),
                     .transactions = bitmaps.transactions(),
-                    .most_length = request.most_length,
+                    .most_length = request.keys.most_length,
                     .blocks = head.blocks,
-                    .min_support = request.min_support,
+                    .min_support = *request.min_support,
                     .min_confidence = request.min_confidence};
   state.encrypt_seconds = watch.lap();
   write_value(client / kState, FileKind::state, state, kOwnerOnly);
@@ -269,41 +266,32 @@ NextQuery encrypt_database(const Folder& client, const Folder& server, const Fim
   return ask(owner, server, head.id, apriori_of(state));
 }
 
-CountedQuery count_query(const Folder& server, int processes, int threads) {
+CountedQuery count_query(const Folder& server, const Workers& workers, comm::Comm* ranks) {
+  const bool is_root = ranks == nullptr || ranks->rank() == 0;
   const DatabaseHead head = read_database_head(server / kDatabase);
-  const QueryToCount task = read_query(server, head);
+  QueryToCount task;
+  if (is_root) task = read_query(server, head);
   const PublicKeys keys = read_public_keys(server / kPublicKeys);
-  team::Team readers = threads_only(threads);
+  BlockRange own{0, head.blocks};
+  if (ranks != nullptr) {
+    check_memory_of_ranks(*ranks, keys.context->parameters(),
+                          {.items = head.items, .blocks = head.blocks});
+    own = blocks_of_rank(head.blocks, ranks->rank(), ranks->size());
+  }
+  team::Team readers = threads_only(workers.threads, ranks);
   const EncryptedDatabase database =
-      read_database(server / kDatabase, keys, 0, head.blocks, readers);
-  check_answer_fits(task, keys);
-  const Server counter(keys, database);
-  team::Team team({.processes = processes, .threads = threads});
-  Work work;
-  const std::vector<bgv::Ciphertext> sums = counter.count(task.candidates, team, work);
-  return write_answer(server, task, keys, sums, work, 1);
-}
-
-CountedQuery count_query_on_ranks(comm::Comm& comm, const Folder& server, int threads) {
-  const DatabaseHead head = read_database_head(server / kDatabase);
-  const PublicKeys keys = read_public_keys(server / kPublicKeys);
-  check_memory_of_ranks(comm, keys.context->parameters(),
-                        {.items = head.items, .blocks = head.blocks});
-  const BlockRange own = blocks_of_rank(head.blocks, comm.rank(), comm.size());
-  team::Team team = threads_only(threads, &comm);
-  const EncryptedDatabase database =
-      read_database(server / kDatabase, keys, own.begin, own.end, team);
-  RankCounting counting(comm, keys, database, team);
-  if (comm.rank() != 0) {
-    counting.serve();
+      read_database(server / kDatabase, keys, own.begin, own.end, readers);
+  const Server counter(keys, database, ranks);
+  team::Team team = counting_team(workers, ranks);
+  if (!is_root) {
+    counter.serve(team);
     return {};
   }
-  const QueryToCount task = read_query(server, head);
   check_answer_fits(task, keys);
   Work work;
-  const std::vector<bgv::Ciphertext> sums = counting.count(task.candidates, work);
-  counting.end();
-  return write_answer(server, task, keys, sums, work, comm.size());
+  const std::vector<bgv::Ciphertext> sums = counter.count(task.candidates, team, work);
+  counter.end();
+  return write_answer(server, task, keys, sums, work, ranks == nullptr ? 1 : ranks->size());
 }
 
 DecryptedAnswer decrypt_answer(const Folder& client, const Folder& server, int threads) {
@@ -313,7 +301,7 @@ DecryptedAnswer decrypt_answer(const Folder& client, const Folder& server, int t
   auto state = read_value<ClientState>(client / kState, FileKind::state);
   Apriori apriori = apriori_of(state);
   if (!apriori.done()) {
-    const auto answer = read_value<Answer>(server / kAnswer, FileKind::answer);
+    const auto answer = read_value<QueryAnswer>(server / kAnswer, FileKind::answer);
     if (answer.database != state.database || answer.length != apriori.candidates().length() ||
         answer.sums.size() != apriori.candidates().size()) {
       ask(owner, server, state.database, apriori);  // it may have got lost

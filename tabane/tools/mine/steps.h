@@ -43,7 +43,7 @@ struct Query {
 };
 
 // The server's answer to it.
-struct Answer {
+struct QueryAnswer {
   DatabaseId database{};
   std::uint64_t length = 0;
   std::vector<std::string> sums;  // records (bgv/records.h), by candidate
@@ -81,9 +81,11 @@ struct NextQuery {
   std::size_t length = 0, candidates = 0;  // 0: nothing is left to ask
   bool insecure = false;                   // parameters
 };
-// Encrypts the items that are frequent by themselves. Uses of the request the database, the shares
-// and most_length, for which the keys must suffice; of_keys: the length that they are made for.
-// Returns the first query. throws: as write_database(), mine_encrypted().
+// For keys.most_length of encrypt_database(): the length that the keys are made for.
+inline constexpr std::size_t of_keys = 0;
+// Encrypts the items that are frequent by themselves. The keys must suffice for the request's
+// most_length; its other key options do not count. Returns the first query. throws: as
+// write_database(), mine_encrypted().
 NextQuery encrypt_database(const Folder& client, const Folder& server, const FimiFile& file,
                            const MineRequest& request);
 
@@ -92,11 +94,10 @@ struct CountedQuery {
   bool insecure = false;
   Work work;
 };
+// ranks: null, or those that all call it and read the folder; only rank 0 returns what was counted.
 // throws: core::UsageError, core::Error or core::SystemError naming a file; core::UsageError before
 // it counts if memory does not hold the answer; as Server::count().
-CountedQuery count_query(const Folder& server, int processes, int threads);
-// The same on ranks that all read the folder. Only rank 0 returns what was counted.
-CountedQuery count_query_on_ranks(comm::Comm& comm, const Folder& server, int threads);
+CountedQuery count_query(const Folder& server, const Workers& workers, comm::Comm* ranks = nullptr);
 
 struct DecryptedAnswer {
   NextQuery next;

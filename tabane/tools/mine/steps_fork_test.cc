@@ -40,10 +40,8 @@ class Steps : public testing::Test {
   MineRequest request() const {
     return {.database = "shop",
             .min_support = 0.1,
-            .most_length = 4,
-            .allow_insecure = true,
-            .degree = 128,
-            .threads = 2};
+            .keys = {.most_length = 4, .degree = 128, .allow_insecure = true},
+            .workers = {.threads = 2}};
   }
   void keys() { make_keys(client(), server(), spec()); }
   KeySpec spec() const {
@@ -51,6 +49,9 @@ class Steps : public testing::Test {
   }
   NextQuery encrypted() {
     return encrypt_database(client(), server(), FimiFile(shop()), request());
+  }
+  CountedQuery counted(int threads = 1) const {
+    return count_query(server(), {.processes = 1, .threads = threads});
   }
   MineResult plain() const { return mine_plain(FimiFile(shop()), request()); }
 
@@ -69,7 +70,7 @@ TEST_F(Steps, FindWhatPlainMiningFinds) {
   MineResult found;
   for (std::size_t length = 1; asked.length > 0; ++length) {
     EXPECT_EQ(asked.length, length);
-    EXPECT_EQ(count_query(server(), 1, 2).candidates, asked.candidates);
+    EXPECT_EQ(counted(2).candidates, asked.candidates);
     const DecryptedAnswer done = decrypt_answer(client(), server(), 2);
     asked = done.next;
     found = done.result;
@@ -90,9 +91,7 @@ TEST_F(Steps, AllInOneGoFindTheSame) {
   EXPECT_EQ(found.itemsets, expected.itemsets);
   EXPECT_EQ(found.rules.size(), expected.rules.size());
   MineRequest hidden = request();
-  hidden.hide_slots = true;
-  hidden.most_length = 2;
-  hidden.degree = 0;
+  hidden.keys = {.most_length = 2, .hide_slots = true, .allow_insecure = true};
   const MineResult totals = mine_encrypted(file, hidden);
   EXPECT_EQ(totals.itemsets, mine_plain(file, hidden).itemsets);
   EXPECT_TRUE(totals.encryption->hide_slots);
@@ -101,7 +100,7 @@ TEST_F(Steps, AllInOneGoFindTheSame) {
 TEST_F(Steps, MoreCandidatesThanABatchHasAreAllCounted) {
   MineRequest pairs = request();
   pairs.min_support = 0.002;
-  pairs.most_length = 2;
+  pairs.keys.most_length = 2;
   std::size_t most = 0;
   pairs.on_counting = [&](std::size_t, std::size_t candidates) {
     most = std::max(most, candidates);
@@ -146,7 +145,7 @@ TEST_F(Steps, RanksCountAQuery) {
   keys();
   encrypted();
   comm::launch({.ranks = 2, .transport = comm::TransportKind::shm},
-               [&](comm::Comm& comm) { count_query_on_ranks(comm, server(), 1); });
+               [&](comm::Comm& comm) { count_query(server(), {.threads = 1}, &comm); });
   const DecryptedAnswer done = decrypt_answer(client(), server(), 1);
   const MineResult expected = plain();
   for (std::size_t i = 0; i < done.result.itemsets.size(); ++i) {
@@ -208,7 +207,7 @@ TEST_F(Steps, ASecretKeyDoesNotStayWithoutItsPublicOnes) {
 TEST_F(Steps, DamageIsToldWithTheFile) {
   keys();
   encrypted();
-  count_query(server(), 1, 1);
+  counted();
   const auto of = [&](const Folder& file) {
     const std::string whole = core::read_file(file);
     std::vector<std::string> told;
@@ -217,7 +216,7 @@ TEST_F(Steps, DamageIsToldWithTheFile) {
       core::flip_bits(file, at);
       told.push_back(complaint([&] {
         if (file.filename() != "answer" && file.parent_path() == server()) {
-          count_query(server(), 1, 1);
+          counted();
         } else {
           decrypt_answer(client(), server(), 1);
         }
@@ -228,7 +227,7 @@ TEST_F(Steps, DamageIsToldWithTheFile) {
       core::write_file(file, whole.substr(0, size));
       told.push_back(complaint([&] {
         if (file.filename() != "answer" && file.parent_path() == server()) {
-          count_query(server(), 1, 1);
+          counted();
         } else {
           decrypt_answer(client(), server(), 1);
         }
@@ -292,18 +291,14 @@ TEST_F(Steps, FilesOfAnotherKindOrVersionAreTold) {
   encrypted();
   const std::string query = core::read_file(server() / "query");
   core::write_file(server() / "query", core::read_file(server() / "public.keys"));
-  EXPECT_NE(complaint([&] {
-              count_query(server(), 1, 1);
-            }).find("query: holds public keys, where a query is wanted"),
+  EXPECT_NE(complaint([&] { counted(); }).find("query: holds public keys, where a query is wanted"),
             std::string::npos);
   std::string later = query;
   later[12] = 2;
   core::write_file(server() / "query", later);
-  EXPECT_NE(complaint([&] { count_query(server(), 1, 1); }).find("is of version 2"),
-            std::string::npos);
+  EXPECT_NE(complaint([&] { counted(); }).find("is of version 2"), std::string::npos);
   core::write_file(server() / "query", "1 2 3\n");
-  EXPECT_NE(complaint([&] { count_query(server(), 1, 1); }).find("is not a file of tabane mine"),
-            std::string::npos);
+  EXPECT_NE(complaint([&] { counted(); }).find("is not a file of tabane mine"), std::string::npos);
 }
 
 TEST_F(Steps, AnotherClientsKeysAreTold) {
@@ -313,16 +308,14 @@ TEST_F(Steps, AnotherClientsKeysAreTold) {
   make_keys(others, their_server, spec());
   std::filesystem::copy_file(their_server / "public.keys", server() / "public.keys",
                              std::filesystem::copy_options::overwrite_existing);
-  EXPECT_NE(complaint([&] {
-              count_query(server(), 1, 1);
-            }).find("was encrypted with other keys than these"),
+  EXPECT_NE(complaint([&] { counted(); }).find("was encrypted with other keys than these"),
             std::string::npos);
 }
 
 TEST_F(Steps, AnAnswerOfAnotherKeyIsTold) {
   keys();
   encrypted();
-  count_query(server(), 1, 1);
+  counted();
   make_keys(folder_ / "others", folder_ / "their server", spec());
   fs::copy_file(folder_ / "others" / "secret.key", client() / "secret.key",
                 fs::copy_options::overwrite_existing);
@@ -334,11 +327,11 @@ TEST_F(Steps, AnAnswerOfAnotherKeyIsTold) {
 TEST_F(Steps, WithoutALengthItIsThatOfTheKeys) {
   keys();
   MineRequest open = request();
-  open.most_length = of_keys;
+  open.keys.most_length = of_keys;
   NextQuery asked = encrypt_database(client(), server(), FimiFile(shop()), open);
   MineResult found;
   while (asked.length > 0) {
-    count_query(server(), 1, 2);
+    counted(2);
     const DecryptedAnswer done = decrypt_answer(client(), server(), 2);
     asked = done.next;
     found = done.result;
@@ -350,7 +343,7 @@ TEST_F(Steps, WithoutALengthItIsThatOfTheKeys) {
 TEST_F(Steps, AnAnswerToAnotherQueryIsTold) {
   keys();
   encrypted();
-  count_query(server(), 1, 1);
+  counted();
   const std::string answer = core::read_file(server() / "answer");
   decrypt_answer(client(), server(), 1);
   EXPECT_NE(complaint([&] {
@@ -358,7 +351,7 @@ TEST_F(Steps, AnAnswerToAnotherQueryIsTold) {
             }).find("answer: is no answer to the last query"),
             std::string::npos);
   EXPECT_TRUE(std::filesystem::exists(server() / "query"));
-  count_query(server(), 1, 1);
+  counted();
   EXPECT_EQ(decrypt_answer(client(), server(), 1).next.length, 3);
 }
 

@@ -105,10 +105,6 @@ class Bitmaps {
   void set(std::size_t item, std::size_t transaction) {
     words_[item * words_per_item_ + transaction / 64] |= std::uint64_t{1} << transaction % 64;
   }
-  // Returns the words of an item, for kernels.
-  std::span<std::uint64_t> bits(std::size_t item) {
-    return {words_.data() + item * words_per_item_, words_per_item_};
-  }
 
  private:
   std::vector<Item> names_;

@@ -30,80 +30,69 @@ using namespace mine;
 
 extern const Verb mine_keygen_verb, mine_encrypt_verb, mine_count_verb, mine_decrypt_verb;
 
-std::vector<Option> ItemsetOptions::rows(const std::string& if_none) {
-  return {{"--min-support X", &min_support,
+std::vector<Option> itemset_rows(MineRequest& request, const std::string& if_none) {
+  return {{"--min-support X", &request.min_support,
            "Find itemsets in at least this share of the transactions, more than 0 and at most 1; "
            "0.02 is 2 %"},
           {"--max-length N",
-           &max_length,
+           &request.keys.most_length,
            "Find itemsets of at most N items (default " + if_none +
                "); more take larger parameters at each doubling beyond 2",
            {.range = {1, kLongestItemset}}},
-          {"--min-confidence X", &min_confidence,
+          {"--min-confidence X", &request.min_confidence,
            "Give the rules that hold in at least this share of the cases (default 0.5)"}};
 }
 
-MineRequest ItemsetOptions::request(const std::string& file, std::size_t if_none) const {
-  if (!min_support) {
-    throw core::UsageError(
-        "--min-support is missing: 0.02 asks for itemsets in 2 % of the transactions");
-  }
-  MineRequest request;
-  request.database = file;
-  request.min_support = *min_support;
-  request.most_length = max_length.value_or(if_none);
-  request.min_confidence = min_confidence;
-  return request;
-}
-
-std::vector<Option> KeyOptions::rows() {
+std::vector<Option> key_rows(KeySpec& keys) {
   return {
-      {"--hide-slots", &hide_slots,
+      {"--hide-slots", &keys.hide_slots,
        "Let the server sum each count under encryption, so that only totals can be decrypted; "
        "takes larger parameters and rotations"},
-      {"--ring-degree N", &degree,
+      {"--ring-degree N", &keys.degree,
        "The degree of the ring, a power of two (default: the least that is secure and suffices)"},
-      {"--insecure-parameters", &allow_insecure,
+      {"--insecure-parameters", &keys.allow_insecure,
        "Take a ring degree with less than 128 bits of security; every output is marked"}};
 }
 
-void KeyOptions::fill(MineRequest& request) const {
-  request.hide_slots = hide_slots;
-  request.allow_insecure = allow_insecure;
-  request.degree = degree;
-}
-
-Option WorkerOptions::threads_row() {
+Option threads_row(Workers& workers) {
   return {"-t,--threads N",
-          &threads,
+          &workers.threads,
           "Use N threads in each process (default: as many as suit the work)",
           {.range = {1, 4096}}};
 }
 
-std::vector<Option> WorkerOptions::rows() {
-  return {threads_row(),
+std::vector<Option> worker_rows(Workers& workers) {
+  return {threads_row(workers),
           {"-p,--processes N",
-           &processes,
+           &workers.processes,
            "Count with N processes that share the database copy-on-write (default: as many as suit "
            "the work)",
            {.range = {1, 4096}}}};
 }
 
-void WorkerOptions::fill(MineRequest& request) const {
-  request.processes = processes;
-  request.threads = threads;
-}
-
-void WorkerOptions::check_for_ranks() const {
-  if (processes == team::automatic) return;
+void check_for_ranks(const Workers& workers) {
+  if (workers.processes == team::automatic) return;
   throw core::UsageError(
       "-p: ranks take the place of processes, and each counts with threads (-t)");
 }
 
-void show_counting(std::size_t length, std::size_t candidates) {
-  if (isatty(STDERR_FILENO) == 0) return;
-  fmt::print(stderr, "counting {} candidates of {} {}\n", grouped(candidates), length,
-             length == 1 ? "item" : "items");
+int with_ranks(const std::function<void(comm::Comm*)>& rank_0,
+               const std::function<void(comm::Comm&)>& other) {
+  return on_ranks(
+      [&](comm::Comm* ranks, bool& lost) {
+        try {
+          rank_0(ranks);
+        } catch (const core::Error&) {
+          lost = ranks != nullptr;
+          throw;
+        }
+        return kOk;
+      },
+      other);
+}
+
+std::string items_text(std::size_t length) {
+  return fmt::format("{} {}", length, length == 1 ? "item" : "items");
 }
 
 namespace {
@@ -136,12 +125,9 @@ void MineOutput::check() const {
   json.check();
 }
 
-bool MineOutput::stdout_is_taken() const {
-  return json.to_stdout() || itemsets == "-" || rules == "-";
-}
-
 void MineOutput::write(const MineResult& result) const {
-  if (!quiet && !stdout_is_taken()) fmt::print("{}", mine_text(result));
+  const bool stdout_is_taken = json.to_stdout() || itemsets == "-" || rules == "-";
+  if (!quiet && !stdout_is_taken) fmt::print("{}", mine_text(result));
   write_text(itemsets, csv_of_itemsets(result));
   write_text(rules, csv_of_rules(result));
   json.write(mine_json(result));
@@ -202,106 +188,86 @@ constexpr Verb kGenerate{
 
 namespace {
 
-struct Options {
+struct MineOptions {
   std::string file;
   bool plain = false;
   std::optional<int> ranks;
-  ItemsetOptions mine;
-  KeyOptions keys;
-  WorkerOptions workers;
+  MineRequest request;
   MineOutput output;
-
-  MineRequest request() const {
-    MineRequest request = mine.request(file);
-    keys.fill(request);
-    workers.fill(request);
-    if (!output.quiet) request.on_counting = show_counting;
-    return request;
-  }
 };
 
-int report(const Options& options, const MineResult& result) {
-  options.output.write(result);
-  return kOk;
+// Shows on stderr, if that is a terminal, what is being counted.
+void show_counting(std::size_t length, std::size_t candidates) {
+  if (isatty(STDERR_FILENO) == 0) return;
+  fmt::print(stderr, "counting {} candidates of {}\n", grouped(candidates), items_text(length));
 }
 
 // Forks ranks, of which the first is the client.
-int mine_on_forked_ranks(const Options& options, const MineRequest& request) {
+MineResult mine_on_forked_ranks(const MineOptions& options) {
   {
     // Checks here, so that errors in the file do not name a rank.
     const FimiFile file(options.file);
-    check_encryption(file, request);
+    check_encryption(file, options.request);
   }
-  forbid_core_dumps();
-  const auto result = comm::launch_result<MineResult>(
+  return *comm::launch_result<MineResult>(
       {.ranks = *options.ranks, .transport = comm::TransportKind::shm}, [&](comm::Comm& comm) {
-        if (comm.rank() == 0) return mine_encrypted(FimiFile(options.file), request, &comm);
-        help_mining(comm, request.threads);
+        if (comm.rank() == 0) return mine_encrypted(FimiFile(options.file), options.request, &comm);
+        help_mining(comm, options.request.workers.threads);
         return MineResult{};
       });
-  return report(options, *result);
 }
 
-MineResult mined_by_rank_0(const Options& options, const MineRequest& request, comm::Comm* ranks) {
+MineResult mined_by_rank_0(const MineOptions& options, comm::Comm* ranks) {
   if (ranks != nullptr && options.ranks.value_or(ranks->size()) != ranks->size()) {
     throw core::UsageError(
         fmt::format("--ranks {}: the MPI launcher has started {}", *options.ranks, ranks->size()));
   }
   const FimiFile file(options.file);
-  if (options.plain) return mine_plain(file, request);
-  return mine_encrypted(file, request, ranks);
+  if (options.plain) return mine_plain(file, options.request);
+  return mine_encrypted(file, options.request, ranks);
 }
 
-int mine_under_mpi(const Options& options, const MineRequest& request) {
-  forbid_core_dumps();
-  return on_ranks(
-      [&](comm::Comm* ranks, bool& lost) {
-        try {
-          return report(options, mined_by_rank_0(options, request, ranks));
-        } catch (const core::Error&) {
-          lost = ranks != nullptr;  // the others wait for keys, blocks or candidates
-          throw;
-        }
-      },
-      [&](comm::Comm& ranks) {
-        if (!options.plain) help_mining(ranks, request.threads);
-      });
-}
-
-int run(const Options& options) {
+int run(MineOptions& options) {
   if (options.file.empty()) {
     throw core::UsageError("FILE is missing, or one of keygen, encrypt, count, decrypt, generate");
   }
-  const MineRequest request = options.request();
-  check(request);
+  options.request.database = options.file;
+  if (!options.output.quiet) options.request.on_counting = show_counting;
+  check(options.request);
   options.output.check();
-  const bool several = comm::is_one_of_several() || options.ranks.value_or(1) > 1;
-  if (several && !options.plain) options.workers.check_for_ranks();
-  if (comm::is_one_of_several()) return mine_under_mpi(options, request);
-  if (options.plain) return report(options, mine_plain(FimiFile(options.file), request));
-  if (options.ranks.value_or(1) > 1) {
-    if (options.file == "-") {
-      throw core::UsageError("--ranks: the transactions are to be in a file, not standard input");
-    }
-    return mine_on_forked_ranks(options, request);
+  const bool forks = !comm::is_one_of_several() && !options.plain && options.ranks.value_or(1) > 1;
+  if ((comm::is_one_of_several() || forks) && !options.plain) {
+    check_for_ranks(options.request.workers);
   }
-  forbid_core_dumps();
-  return report(options, mine_encrypted(FimiFile(options.file), request));
+  if (forks && options.file == "-") {
+    throw core::UsageError("--ranks: the transactions are to be in a file, not standard input");
+  }
+  if (!options.plain) forbid_core_dumps();
+  if (forks) {
+    options.output.write(mine_on_forked_ranks(options));
+    return kOk;
+  }
+  return with_ranks(
+      [&](comm::Comm* ranks) { options.output.write(mined_by_rank_0(options, ranks)); },
+      [&](comm::Comm& ranks) {
+        if (!options.plain) help_mining(ranks, options.request.workers.threads);
+      });
 }
 
 Definition define() {
-  const auto options = std::make_shared<Options>();
+  const auto options = std::make_shared<MineOptions>();
+  MineRequest& request = options->request;
   return {
       table({{"FILE", &options->file,
               "The transactions: one a line, the numbers of its items separated by blanks; - is "
               "standard input"}},
-            options->mine.rows(),
+            itemset_rows(request),
             std::vector<Option>{
                 {"--plain",
                  &options->plain,
                  "Count on the transactions themselves; nothing is encrypted",
                  {.excludes = {"--hide-slots", "--ring-degree", "--insecure-parameters"}}}},
-            options->keys.rows(), options->workers.rows(),
+            key_rows(request.keys), worker_rows(request.workers),
             std::vector<Option>{
                 {"--ranks N",
                  &options->ranks,

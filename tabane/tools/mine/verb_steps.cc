@@ -5,12 +5,10 @@
 #include <string>
 
 #include "tabane/comm/launch.h"
-#include "tabane/core/error.h"
 #include "tabane/core/units.h"
 #include "tabane/program/command.h"
 #include "tabane/program/passphrase_prompt.h"
 #include "tabane/program/printable.h"
-#include "tabane/program/run_options.h"
 #include "tabane/tools/mine/steps.h"
 #include "tabane/tools/mine/verb.h"
 
@@ -31,9 +29,8 @@ constexpr const char* kMark = "INSECURE PARAMETERS\n";
 std::string text_of(const NextQuery& asked, const Folders& folders) {
   const char* const mark = asked.insecure ? kMark : "";
   if (asked.length == 0) return fmt::format("{}nothing is left to count\n", mark);
-  return fmt::format("{}{}/query asks for {} candidates of {} {}\n", mark,
-                     printable(folders.server), grouped(asked.candidates), asked.length,
-                     asked.length == 1 ? "item" : "items");
+  return fmt::format("{}{}/query asks for {} candidates of {}\n", mark, printable(folders.server),
+                     grouped(asked.candidates), items_text(asked.length));
 }
 
 std::string text_of(const Encryption& how, const Folders& folders) {
@@ -47,20 +44,8 @@ std::string text_of(const Encryption& how, const Folders& folders) {
 
 struct KeygenOptions {
   Folders folders;
-  KeyOptions keys;
-  std::size_t max_length = 3, transactions = 2'000'000;
+  KeySpec keys{.transactions = 2'000'000};
 };
-
-void run_keygen(const KeygenOptions& options) {
-  make_memory_unreadable();
-  const Encryption how = make_keys(options.folders.client, options.folders.server,
-                                   {.most_length = options.max_length,
-                                    .hide_slots = options.keys.hide_slots,
-                                    .transactions = options.transactions,
-                                    .degree = options.keys.degree,
-                                    .allow_insecure = options.keys.allow_insecure});
-  fmt::print("{}", text_of(how, options.folders));
-}
 
 Definition define_keygen() {
   const auto options = std::make_shared<KeygenOptions>();
@@ -68,93 +53,81 @@ Definition define_keygen() {
       table({options->folders.client_row("The folder for the secret key; it stays with its owner"),
              options->folders.server_row("The folder for all that the server may see"),
              {"--max-length N",
-              &options->max_length,
+              &options->keys.most_length,
               "For itemsets of at most N items (default 3)",
               {.range = {1, 8}}},
              {"--transactions N",
-              &options->transactions,
+              &options->keys.transactions,
               "For databases of at most N transactions (default 2000000)",
               {.range = kAboveZero}}},
-            options->keys.rows()),
+            key_rows(options->keys)),
       [options](const Given&) {
-        run_keygen(*options);
+        make_memory_unreadable();
+        const Folders& folders = options->folders;
+        const Encryption how = make_keys(folders.client, folders.server, options->keys);
+        fmt::print("{}", text_of(how, folders));
         return kOk;
       }};
 }
 
 struct EncryptOptions {
   Folders folders;
-  std::string file;
-  ItemsetOptions mine;
-  WorkerOptions workers;
+  MineRequest request{.keys = {.most_length = of_keys}};
 };
-
-void run_encrypt(const EncryptOptions& options) {
-  make_memory_unreadable();
-  MineRequest request = options.mine.request(options.file, of_keys);
-  options.workers.fill(request);
-  const Folders& folders = options.folders;
-  fmt::print("{}", text_of(encrypt_database(folders.client, folders.server, FimiFile(options.file),
-                                            request),
-                           folders));
-}
 
 Definition define_encrypt() {
   const auto options = std::make_shared<EncryptOptions>();
-  return {
-      table({options->folders.client_row("The folder with the secret key"),
-             options->folders.server_row("The folder for the encrypted database"),
-             {"FILE", &options->file, "The transactions; - is standard input", {.required = true}}},
-            options->mine.rows("as many as the keys are made for"),
-            std::vector<Option>{options->workers.threads_row()}),
-      [options](const Given&) {
-        run_encrypt(*options);
-        return kOk;
-      }};
+  MineRequest& request = options->request;
+  return {table({options->folders.client_row("The folder with the secret key"),
+                 options->folders.server_row("The folder for the encrypted database"),
+                 {"FILE",
+                  &request.database,
+                  "The transactions; - is standard input",
+                  {.required = true}}},
+                itemset_rows(request, "as many as the keys are made for"),
+                std::vector<Option>{threads_row(request.workers)}),
+          [options](const Given&) {
+            make_memory_unreadable();
+            const Folders& folders = options->folders;
+            const NextQuery asked =
+                encrypt_database(folders.client, folders.server,
+                                 FimiFile(options->request.database), options->request);
+            fmt::print("{}", text_of(asked, folders));
+            return kOk;
+          }};
 }
 
 struct CountOptions {
   Folders folders;
-  WorkerOptions workers;
+  Workers workers;
 };
 
 int run_count(const CountOptions& options) {
-  const Folders& folders = options.folders;
-  const WorkerOptions& workers = options.workers;
-  const auto report = [&](const CountedQuery& counted) {
-    fmt::print(
-        "{}{}/answer has the counts of {} candidates of {} {}: {} products, {} key "
-        "switches, {}\n",
-        counted.insecure ? kMark : "", printable(folders.server), grouped(counted.candidates),
-        counted.length, counted.length == 1 ? "item" : "items", grouped(counted.work.products),
-        grouped(counted.work.key_switches), core::format_seconds(counted.work.seconds));
-  };
-  if (comm::is_one_of_several()) workers.check_for_ranks();
-  return on_ranks(
-      [&](comm::Comm* ranks, bool& lost) {
-        try {
-          report(ranks != nullptr
-                     ? count_query_on_ranks(*ranks, folders.server, workers.threads)
-                     : count_query(folders.server, workers.processes, workers.threads));
-        } catch (const core::Error&) {
-          lost = ranks != nullptr;
-          throw;
-        }
-        return 0;
+  const std::string& server = options.folders.server;
+  if (comm::is_one_of_several()) check_for_ranks(options.workers);
+  return with_ranks(
+      [&](comm::Comm* ranks) {
+        const CountedQuery counted = count_query(server, options.workers, ranks);
+        fmt::print(
+            "{}{}/answer has the counts of {} candidates of {}: {} products, {} key "
+            "switches, {}\n",
+            counted.insecure ? kMark : "", printable(server), grouped(counted.candidates),
+            items_text(counted.length), grouped(counted.work.products),
+            grouped(counted.work.key_switches), core::format_seconds(counted.work.seconds));
       },
-      [&](comm::Comm& ranks) { count_query_on_ranks(ranks, folders.server, workers.threads); });
+      [&](comm::Comm& ranks) { count_query(server, options.workers, &ranks); });
 }
 
 Definition define_count() {
   const auto options = std::make_shared<CountOptions>();
   return {table({options->folders.server_row("The folder with public keys, database and query")},
-                options->workers.rows()),
+                worker_rows(options->workers)),
           [options](const Given&) { return run_count(*options); }};
 }
 
 struct DecryptOptions {
   Folders folders;
-  WorkerOptions workers;
+  Workers workers;
   MineOutput output;
 };
 
@@ -172,7 +145,7 @@ Definition define_decrypt() {
   const auto options = std::make_shared<DecryptOptions>();
   return {table({options->folders.client_row("The folder with the secret key"),
                  options->folders.server_row("The folder with the answer"),
-                 options->workers.threads_row()},
+                 threads_row(options->workers)},
                 options->output.rows()),
           [options](const Given&) {
             run_decrypt(*options);

@@ -93,15 +93,8 @@ Encryptor::Encryptor(SharedContext context, const PublicKey& key)
   }
 }
 
-Ciphertext Encryptor::encrypt(const Plaintext& plaintext) const {
-  Seed randomness = fresh_seed();
-  const crypto::WipedAtEnd end(randomness);
-  return encrypt(plaintext, randomness);
-}
-
-Ciphertext Encryptor::encrypt(const Plaintext& plaintext, const Seed& randomness) const {
+Ciphertext Encryptor::encrypt(const Plaintext& plaintext, RandomStream random) const {
   TABANE_ASSERT(plaintext.coefficients.size() == context_->degree());
-  RandomStream random(randomness);
   return secret_ != nullptr ? with_secret_key(plaintext, random)
                             : with_public_key(plaintext, random);
 }

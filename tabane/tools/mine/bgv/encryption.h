@@ -34,8 +34,8 @@ class Encoder {
   std::vector<std::uint32_t> positions_;  // in the transform's order, by slot
 };
 
-// Encrypts under the secret key or under the public one. Safe in threads: each call draws its own
-// randomness. Keeps a reference to the key.
+// Encrypts under the secret key or under the public one. Safe in threads. Keeps a reference to the
+// key.
 class Encryptor {
  public:
   // c = (m + t e - a s, a): less noise, half the work, and half the file, as `a` is a seed's.
@@ -45,10 +45,9 @@ class Encryptor {
   Encryptor(SharedContext context, const PublicKey& key);
   Encryptor(SharedContext context, PublicKey&& key) = delete;
 
-  // Returns a ciphertext with all primes.
-  Ciphertext encrypt(const Plaintext& plaintext) const;
-  // The same. Never use a seed for two plaintexts: their difference would be in the open.
-  Ciphertext encrypt(const Plaintext& plaintext, const Seed& randomness) const;
+  // Returns a ciphertext with all primes. random: never one of the same seed for two plaintexts,
+  // whose difference would be in the open.
+  Ciphertext encrypt(const Plaintext& plaintext, RandomStream random = RandomStream::fresh()) const;
 
  private:
   Ciphertext with_secret_key(const Plaintext& plaintext, RandomStream& random) const;

@@ -76,8 +76,8 @@ TEST(BgvEncryption, IsNeverTheSameTwice) {
   const Encryptor of_secret(m.secret), of_public(m.context, m.public_key);
   EXPECT_FALSE(equal(of_secret.encrypt(plaintext), of_secret.encrypt(plaintext)));
   EXPECT_FALSE(equal(of_public.encrypt(plaintext), of_public.encrypt(plaintext)));
-  EXPECT_TRUE(
-      equal(of_public.encrypt(plaintext, seed_of(9)), of_public.encrypt(plaintext, seed_of(9))));
+  EXPECT_TRUE(equal(of_public.encrypt(plaintext, stream_of(9)),
+                    of_public.encrypt(plaintext, stream_of(9))));
 }
 
 TEST(BgvEncryption, AnotherKeyIsRefused) {

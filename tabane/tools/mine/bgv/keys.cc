@@ -15,13 +15,6 @@
 namespace tabane::mine::bgv {
 namespace {
 
-template <std::size_t kBytes>
-std::array<std::uint8_t, kBytes> fresh_bytes() {
-  std::array<std::uint8_t, kBytes> bytes;
-  crypto::fill_random(std::as_writable_bytes(std::span(bytes)));
-  return bytes;
-}
-
 // Bytes of a stream in portions that stay in the first-level cache, wiped at the end.
 class Portions {
  public:
@@ -51,8 +44,11 @@ std::uint64_t little_endian(const std::uint8_t* bytes) {
 
 }  // namespace
 
-Seed fresh_seed() { return fresh_bytes<32>(); }
-KeyId fresh_key_id() { return fresh_bytes<16>(); }
+KeyId fresh_key_id() {
+  KeyId id;
+  crypto::fill_random(std::as_writable_bytes(std::span(id)));
+  return id;
+}
 
 struct RandomStream::Cipher {
   crypto::CipherContext context{EVP_CIPHER_CTX_new()};
@@ -64,6 +60,13 @@ RandomStream::RandomStream(const Seed& seed) : cipher_(std::make_unique<Cipher>(
       cipher_->context != nullptr && EVP_EncryptInit_ex(cipher_->context.get(), EVP_aes_256_ctr(),
                                                         nullptr, seed.data(), first.data()) == 1,
       "random numbers");
+}
+
+RandomStream RandomStream::fresh() {
+  Seed seed;
+  const crypto::WipedAtEnd end(seed);
+  crypto::fill_random(std::as_writable_bytes(std::span(seed)));
+  return RandomStream(seed);
 }
 
 RandomStream::~RandomStream() = default;
@@ -123,18 +126,6 @@ void draw_errors(RandomStream& random, std::span<std::int8_t> values) {
 
 namespace {
 
-std::vector<std::int8_t> ternary(const Context& context, RandomStream& random) {
-  std::vector<std::int8_t> coefficients(context.degree());
-  draw_ternary(random, coefficients);
-  return coefficients;
-}
-
-SecretKey secret_from(const SharedContext& context, const KeyId& id, RandomStream random) {
-  std::vector<std::int8_t> coefficients = ternary(*context, random);
-  const crypto::WipedAtEnd end(coefficients);
-  return SecretKey(context, id, coefficients);
-}
-
 // b = t e - a s, with the same small e modulo each modulus.
 void mask(const SecretKey& secret, std::span<const std::int8_t> errors, std::size_t modulus,
           ConstResidues a, Residues b) {
@@ -175,17 +166,11 @@ KeySwitchKey switch_key(const SecretKey& secret, const Words& from, RandomStream
 
 }  // namespace
 
-SecretKey SecretKey::generate(const SharedContext& context) {
-  Seed seed = fresh_seed();
-  const crypto::WipedAtEnd end(seed);
-  return secret_from(context, fresh_key_id(), RandomStream(seed));
-}
-
-SecretKey SecretKey::generate(const SharedContext& context, const Seed& seed) {
-  RandomStream random(seed);
-  KeyId id;
-  random.fill(id);
-  return secret_from(context, id, std::move(random));
+SecretKey SecretKey::generate(const SharedContext& context, const KeyId& id, RandomStream random) {
+  std::vector<std::int8_t> coefficients(context->degree());
+  const crypto::WipedAtEnd end(coefficients);
+  draw_ternary(random, coefficients);
+  return SecretKey(context, id, coefficients);
 }
 
 SecretKey::SecretKey(const SharedContext& context, const KeyId& id,
@@ -211,16 +196,9 @@ SecretKey::~SecretKey() {
   crypto::wipe(std::as_writable_bytes(std::span(values_)));
 }
 
-PublicKey PublicKey::generate(const SecretKey& secret) {
-  Seed randomness = fresh_seed();
-  const crypto::WipedAtEnd end(randomness);
-  return generate(secret, randomness);
-}
-
-PublicKey PublicKey::generate(const SecretKey& secret, const Seed& randomness) {
+PublicKey PublicKey::generate(const SecretKey& secret, RandomStream random) {
   const Context& context = *secret.context();
   const std::size_t n = context.degree(), primes = context.primes();
-  RandomStream random(randomness);
   PublicKey key{
       .id = secret.id(), .seed = random.seed(), .b = Words(primes * n), .a = Words(primes * n)};
   expand(context, key.seed, 1, primes, key.a);
@@ -233,20 +211,13 @@ PublicKey PublicKey::generate(const SecretKey& secret, const Seed& randomness) {
   return key;
 }
 
-EvaluationKeys EvaluationKeys::generate(const SecretKey& secret, const Which& which) {
-  Seed randomness = fresh_seed();
-  const crypto::WipedAtEnd end(randomness);
-  return generate(secret, which, randomness);
-}
-
 EvaluationKeys EvaluationKeys::generate(const SecretKey& secret, const Which& which,
-                                        const Seed& randomness) {
+                                        RandomStream random) {
   const Context& context = *secret.context();
   if (!context.parameters().has_special_prime()) {
     throw core::UsageError("these parameters have no special prime, so no evaluation keys");
   }
   const std::size_t n = context.degree();
-  RandomStream random(randomness);
   EvaluationKeys keys{.id = secret.id()};
   Words from(context.primes() * n);
   const crypto::WipedAtEnd end(from);

@@ -9,6 +9,7 @@
 #include <memory>
 #include <optional>
 #include <span>
+#include <tuple>
 #include <vector>
 
 #include "tabane/tools/mine/bgv/modulus.h"
@@ -68,6 +69,9 @@ class Ciphertext {
     return {words_.data(), degree_, components_, primes_, deviation, key};
   }
 
+  // For results of a team's tasks; the seed is left out.
+  auto fields() { return std::tie(degree_, components_, primes_, words_, deviation, key); }
+
   // Returns the number of words.
   static std::size_t size_of(std::size_t degree, std::size_t components, std::size_t primes) {
     return degree * components * primes;
@@ -86,8 +90,7 @@ class Ciphertext {
 
 // ---- random numbers ----
 
-// Come from OpenSSL's generator, which is safe in threads and after a fork. throw: core::Error.
-Seed fresh_seed();
+// Comes from OpenSSL's generator, which is safe in threads and after a fork. throws: core::Error.
 KeyId fresh_key_id();
 
 // AES-256 in counter mode: its bytes depend on the seed alone. Wiped at the end. One thread at a
@@ -95,6 +98,8 @@ KeyId fresh_key_id();
 class RandomStream {
  public:
   explicit RandomStream(const Seed& seed);  // throws: core::Error
+  // Returns one whose seed comes from OpenSSL's generator, as fresh_key_id().
+  static RandomStream fresh();
   ~RandomStream();
   RandomStream(RandomStream&&) noexcept;
   RandomStream& operator=(RandomStream&&) noexcept;
@@ -124,8 +129,8 @@ void draw_errors(RandomStream& random, std::span<std::int8_t> values);
 class SecretKey {
  public:
   // throws: core::Error.
-  static SecretKey generate(const SharedContext& context);
-  static SecretKey generate(const SharedContext& context, const Seed& seed);  // for tests
+  static SecretKey generate(const SharedContext& context, const KeyId& id = fresh_key_id(),
+                            RandomStream random = RandomStream::fresh());
   // coefficients: N of -1, 0, 1. throws: core::UsageError.
   SecretKey(const SharedContext& context, const KeyId& id,
             std::span<const std::int8_t> coefficients);
@@ -155,8 +160,7 @@ struct PublicKey {
   Words b;      // [prime][N]
   Words a;
 
-  static PublicKey generate(const SecretKey& secret);
-  static PublicKey generate(const SecretKey& secret, const Seed& randomness);  // for tests
+  static PublicKey generate(const SecretKey& secret, RandomStream random = RandomStream::fresh());
 };
 
 // Turns a component under another secret into components under s: for each prime q_i a pair (b, a)
@@ -180,9 +184,8 @@ struct EvaluationKeys {
     bool rotations = false;  // by powers of two, and of the rows: all that sum_slots() needs
   };
   // throws: core::UsageError if the parameters have no special prime.
-  static EvaluationKeys generate(const SecretKey& secret, const Which& which);
   static EvaluationKeys generate(const SecretKey& secret, const Which& which,
-                                 const Seed& randomness);  // for tests
+                                 RandomStream random = RandomStream::fresh());
 };
 
 // Return g of the automorphism X -> X^g that rotates both rows of slots to the left by `steps`, and

@@ -22,6 +22,7 @@ inline Seed seed_of(std::uint8_t number) {
   seed[0] = number;
   return seed;
 }
+inline RandomStream stream_of(std::uint8_t number) { return RandomStream(seed_of(number)); }
 
 // n numbers below `end`, spread by a generator with a fixed start.
 inline Slots random_slots(std::size_t n, std::uint64_t end, std::uint64_t start) {
@@ -50,21 +51,21 @@ void on_every_target(F f) {
 struct Material {
   explicit Material(const Parameters& parameters, std::uint8_t number = 1)
       : context(make_context(parameters)),
-        secret(SecretKey::generate(context, seed_of(number))),
-        public_key(PublicKey::generate(secret, seed_of(number + 100))) {
+        secret(SecretKey::generate(context, KeyId{number}, stream_of(number))),
+        public_key(PublicKey::generate(secret, stream_of(number + 100))) {
     if (parameters.has_special_prime()) {
       keys = EvaluationKeys::generate(secret, {.relinearisation = true, .rotations = true},
-                                      seed_of(number + 101));
+                                      stream_of(number + 101));
     }
   }
 
   std::uint64_t t() const { return context->plaintext_modulus().value(); }
   Slots random(std::uint64_t start) const { return random_slots(context->degree(), t(), start); }
   Ciphertext encrypt(const Slots& slots, std::uint8_t number) const {
-    return Encryptor(context, public_key).encrypt(encoder.encode(slots), seed_of(number));
+    return Encryptor(context, public_key).encrypt(encoder.encode(slots), stream_of(number));
   }
   Ciphertext encrypt_secretly(const Slots& slots, std::uint8_t number) const {
-    return Encryptor(secret).encrypt(encoder.encode(slots), seed_of(number));
+    return Encryptor(secret).encrypt(encoder.encode(slots), stream_of(number));
   }
   Slots decrypt(const CiphertextView& c) const {
     return encoder.decode(Decryptor(secret).decrypt(c));

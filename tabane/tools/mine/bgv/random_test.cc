@@ -34,10 +34,10 @@ double limit(double degrees_of_freedom) {
 
 TEST(BgvRandom, StreamsDependOnTheirSeedsAlone) {
   std::array<std::uint8_t, 100> a, b, parts;
-  RandomStream(seed_of(1)).fill(a);
-  RandomStream(seed_of(2)).fill(b);
+  stream_of(1).fill(a);
+  stream_of(2).fill(b);
   EXPECT_NE(a, b);
-  RandomStream stream(seed_of(1));
+  RandomStream stream = stream_of(1);
   stream.fill(std::span(parts).first(33));
   stream.fill(std::span(parts).subspan(33));
   EXPECT_EQ(a, parts);
@@ -54,7 +54,7 @@ TEST(BgvRandom, IsAesInCounterMode) {
 
 TEST(BgvRandom, FreshSeedsDiffer) {
   std::set<Seed> seeds;
-  for (int i = 0; i < 100; ++i) seeds.insert(fresh_seed());
+  for (int i = 0; i < 100; ++i) seeds.insert(RandomStream::fresh().seed());
   EXPECT_EQ(seeds.size(), 100u);
   EXPECT_NE(fresh_key_id(), fresh_key_id());
 }
@@ -64,7 +64,7 @@ TEST(BgvRandom, UniformIsUniform) {
        {std::uint64_t{65537}, (std::uint64_t{1} << 49) + 9, (std::uint64_t{1} << 50) - 27}) {
     const Modulus m(p);
     std::vector<std::uint64_t> values(kDraws), counts(256);
-    RandomStream random(seed_of(3));
+    RandomStream random = stream_of(3);
     draw_uniform(random, m, values);
     for (const std::uint64_t value : values) {
       ASSERT_LT(value, p);
@@ -77,19 +77,19 @@ TEST(BgvRandom, UniformIsUniform) {
 
 TEST(BgvRandom, TernaryIsUniform) {
   std::vector<std::int8_t> values(kDraws);
-  RandomStream random(seed_of(4));
+  RandomStream random = stream_of(4);
   draw_ternary(random, values);
   std::vector<std::uint64_t> counts(3);
   for (const std::int8_t value : values) {
     ASSERT_LE(std::abs(value), 1);
-    ++counts[static_cast<std::size_t>(value + 1)];
+    ++counts[value + 1];
   }
   EXPECT_LT(chi_squared(counts, {1.0 / 3, 1.0 / 3, 1.0 / 3}), limit(2));
 }
 
 TEST(BgvRandom, ErrorsAreCentredBinomial) {
   std::vector<std::int8_t> values(kDraws);
-  RandomStream random(seed_of(5));
+  RandomStream random = stream_of(5);
   draw_errors(random, values);
   // P(k) = C(42, 21 + k) / 2^42; both tails together.
   constexpr int kTail = 12;
@@ -117,7 +117,7 @@ TEST(BgvRandom, ErrorsAreCentredBinomial) {
 // Neighbours and the two halves of a word must not know of each other.
 TEST(BgvRandom, ErrorsAreNotCorrelated) {
   std::vector<std::int8_t> values(kDraws);
-  RandomStream random(seed_of(6));
+  RandomStream random = stream_of(6);
   draw_errors(random, values);
   for (const std::size_t lag : {1u, 2u, 8u, 512u}) {
     double sum = 0;
@@ -129,7 +129,7 @@ TEST(BgvRandom, ErrorsAreNotCorrelated) {
 TEST(BgvRandom, FillsAnyLength) {
   for (const std::size_t n : {0u, 1u, 7u, 511u, 512u, 513u}) {
     std::vector<std::int8_t> small(n + 1, 99);
-    RandomStream random(seed_of(7));
+    RandomStream random = stream_of(7);
     draw_ternary(random, std::span(small).first(n));
     draw_errors(random, std::span(small).first(n));
     EXPECT_EQ(small[n], 99);

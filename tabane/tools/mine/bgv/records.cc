@@ -37,8 +37,6 @@ std::string_view kind_name(RecordKind kind) {
       return "parameters";
     case RecordKind::secret_key:
       return "a secret key";
-    case RecordKind::public_key:
-      return "a public key";
     case RecordKind::evaluation_keys:
       return "evaluation keys";
     case RecordKind::ciphertext:
@@ -205,14 +203,6 @@ std::string save(const SecretKey& key) {
   return writer.finish();
 }
 
-std::string save(const Context& context, const PublicKey& key) {
-  FrameWriter writer = begin_record(RecordKind::public_key, context.parameters(), key.id,
-                                    key.seed.size() + key.b.size() * kWord);
-  writer.put(key.seed);
-  writer.put_all(std::span<const std::uint64_t>(key.b));
-  return writer.finish();
-}
-
 std::string save(const Context& context, const EvaluationKeys& keys) {
   const std::size_t count = keys.rotations.size() + (keys.relinearisation ? 1 : 0);
   FrameWriter writer = begin_record(
@@ -266,17 +256,6 @@ SecretKey load_secret_key(std::string_view record, std::string_view name,
   } catch (const core::UsageError& error) {
     reader.fail(error.what());
   }
-}
-
-PublicKey load_public_key(std::string_view record, std::string_view name, const Context& context) {
-  RecordReader reader(record, name, RecordKind::public_key, &context);
-  const std::size_t words = context.primes() * context.degree();
-  PublicKey key{
-      .id = reader.head().key, .seed = reader.get<Seed>(), .b = Words(words), .a = Words(words)};
-  reader.get_residues(context, context.primes(), key.b);
-  reader.finish();
-  expand(context, key.seed, 1, context.primes(), key.a);
-  return key;
 }
 
 EvaluationKeys load_evaluation_keys(std::string_view record, std::string_view name,

@@ -6,7 +6,6 @@
 // payload, and the SHA-256 of all that. The payloads:
 //   parameters       N, t, the special prime or 0, the number of primes, the primes (8 bytes each)
 //   secret key       N bytes of -1, 0, 1
-//   public key       seed of a (32 bytes), b
 //   evaluation keys  1 if there is a relinearisation key (8), the number of rotation keys (8), then
 //                    each key: exponent g (0: relinearisation), seed of all a, b
 //   ciphertext       components, primes, 1 if c1 is a seed's (8 each), the deviation's bits, then
@@ -29,7 +28,6 @@ inline constexpr std::size_t kRecordHead = 64, kRecordTail = 32;
 enum class RecordKind : std::uint32_t {
   parameters = 1,
   secret_key = 2,
-  public_key = 3,
   evaluation_keys = 4,
   ciphertext = 5,
 };
@@ -38,7 +36,6 @@ enum class RecordKind : std::uint32_t {
 // be wiped after that.
 std::string save(const Parameters& parameters);
 std::string save(const SecretKey& key);
-std::string save(const Context& context, const PublicKey& key);
 std::string save(const Context& context, const EvaluationKeys& keys);
 std::string save(const Context& context, const CiphertextView& ciphertext);
 std::string save(const Context& context, const Ciphertext& ciphertext);  // with its seed
@@ -52,7 +49,6 @@ std::string save(const Context& context, const Ciphertext& ciphertext);  // with
 Parameters load_parameters(std::string_view record, std::string_view name, bool allow_insecure);
 SecretKey load_secret_key(std::string_view record, std::string_view name,
                           const SharedContext& context);
-PublicKey load_public_key(std::string_view record, std::string_view name, const Context& context);
 EvaluationKeys load_evaluation_keys(std::string_view record, std::string_view name,
                                     const Context& context);
 Ciphertext load_ciphertext(std::string_view record, std::string_view name, const Context& context);
