@@ -25,8 +25,10 @@ Nonce nonce_of(std::uint32_t index, bool last) {
   return nonce;
 }
 
+}  // namespace
+
 // AES-256-GCM without additional data; `to` has as many bytes as `from`.
-class Gcm {
+class ChunkCipher::Gcm {
  public:
   virtual ~Gcm() = default;
   virtual void set_key(std::span<const std::byte, 32> key) = 0;
@@ -36,8 +38,10 @@ class Gcm {
                        std::span<const std::byte, kTagBytes> tag) = 0;
 };
 
+namespace {
+
 // The two directions of GCM have one key schedule, so that one context serves both.
-class OpensslGcm : public Gcm {
+class OpensslGcm : public ChunkCipher::Gcm {
  public:
   OpensslGcm() {
     static const EVP_CIPHER* const cipher = EVP_CIPHER_fetch(nullptr, "AES-256-GCM", nullptr);
@@ -89,7 +93,7 @@ class OpensslGcm : public Gcm {
 
 #ifdef TABANE_IPSEC_MB
 
-class IpsecMbGcm : public Gcm {
+class IpsecMbGcm : public ChunkCipher::Gcm {
  public:
   IpsecMbGcm() { require(manager_ != nullptr, "intel-ipsec-mb"); }
   ~IpsecMbGcm() override {
@@ -126,7 +130,7 @@ class IpsecMbGcm : public Gcm {
 
 #endif
 
-std::unique_ptr<Gcm> make_gcm(Engine engine) {
+std::unique_ptr<ChunkCipher::Gcm> make_gcm(Engine engine) {
 #ifdef TABANE_IPSEC_MB
   if (resolve(engine) == Engine::ipsec_mb) return std::make_unique<IpsecMbGcm>();
 #endif
@@ -136,34 +140,25 @@ std::unique_ptr<Gcm> make_gcm(Engine engine) {
 
 }  // namespace
 
-struct ChunkCipher::State {
-  std::unique_ptr<Gcm> gcm;
-};
-
-ChunkCipher::ChunkCipher(Engine engine) : state_(std::make_unique<State>()) {
-  state_->gcm = make_gcm(engine);
-}
+ChunkCipher::ChunkCipher(Engine engine) : gcm_(make_gcm(engine)) {}
 
 ChunkCipher::~ChunkCipher() = default;
 
-void ChunkCipher::set_key(std::span<const std::byte, 32> key) { state_->gcm->set_key(key); }
+void ChunkCipher::set_key(std::span<const std::byte, 32> key) { gcm_->set_key(key); }
 
 void ChunkCipher::seal(std::uint32_t index, bool last, std::span<const std::byte> plain,
                        std::span<std::byte> sealed) {
   TABANE_ASSERT(sealed.size() == plain.size() + kTagBytes);
-  state_->gcm->encrypt(nonce_of(index, last), plain, sealed.first(plain.size()),
-                       sealed.last<kTagBytes>());
+  gcm_->encrypt(nonce_of(index, last), plain, sealed.first(plain.size()), sealed.last<kTagBytes>());
 }
 
 bool ChunkCipher::open(std::uint32_t index, bool last, std::span<const std::byte> sealed,
                        std::span<std::byte> plain) {
   TABANE_ASSERT(sealed.size() == plain.size() + kTagBytes);
-  if (state_->gcm->decrypt(nonce_of(index, last), sealed.first(plain.size()), plain,
-                           sealed.last<kTagBytes>())) {
-    return true;
-  }
-  wipe(plain);
-  return false;
+  const bool good = gcm_->decrypt(nonce_of(index, last), sealed.first(plain.size()), plain,
+                                  sealed.last<kTagBytes>());
+  if (!good) wipe(plain);
+  return good;
 }
 
 }  // namespace tabane::crypto

@@ -33,9 +33,10 @@ class ChunkCipher {
   bool open(std::uint32_t index, bool last, std::span<const std::byte> sealed,
             std::span<std::byte> plain);
 
+  class Gcm;  // by one of the engines
+
  private:
-  struct State;
-  std::unique_ptr<State> state_;
+  std::unique_ptr<Gcm> gcm_;
 };
 
 }  // namespace tabane::crypto

@@ -32,10 +32,11 @@ struct HkdfSha256::State {
   DigestContext context{EVP_MD_CTX_new()};
   SecretBytes<kHashBytes> prk;
 
-  void hash_behind(const SecretBytes<kBlockOfHash>& pad, Parts parts,
-                   std::span<std::byte, kHashBytes> digest) {
+  // first: before the parts.
+  void hash(Parts parts, std::span<std::byte, kHashBytes> digest,
+            std::span<const std::byte> first = {}) {
     bool good = EVP_DigestInit_ex2(context.get(), sha256_algorithm(), nullptr) == 1 &&
-                EVP_DigestUpdate(context.get(), pad.bytes().data(), kBlockOfHash) == 1;
+                EVP_DigestUpdate(context.get(), first.data(), first.size()) == 1;
     for (const auto part : parts) {
       good = good && EVP_DigestUpdate(context.get(), part.data(), part.size()) == 1;
     }
@@ -48,9 +49,9 @@ struct HkdfSha256::State {
     std::ranges::copy(key, pad.bytes().begin());
     for (std::byte& b : pad.bytes()) b ^= kInnerPad;
     SecretBytes<kHashBytes> inner;
-    hash_behind(pad, parts, inner.bytes());
+    hash(parts, inner.bytes(), pad.bytes());
     for (std::byte& b : pad.bytes()) b ^= kInnerPad ^ kOuterPad;
-    hash_behind(pad, {inner.bytes()}, mac);
+    hash({inner.bytes()}, mac, pad.bytes());
   }
 };
 
@@ -63,10 +64,7 @@ HkdfSha256::~HkdfSha256() = default;
 void HkdfSha256::extract(std::span<const std::byte> salt, std::span<const std::byte> key) {
   SecretBytes<kHashBytes> hashed;
   if (salt.size() > kBlockOfHash) {
-    bool good = EVP_DigestInit_ex2(state_->context.get(), sha256_algorithm(), nullptr) == 1 &&
-                EVP_DigestUpdate(state_->context.get(), salt.data(), salt.size()) == 1 &&
-                EVP_DigestFinal_ex(state_->context.get(), out(hashed.bytes()), nullptr) == 1;
-    require(good, "SHA-256");
+    state_->hash({salt}, hashed.bytes());
     salt = hashed.bytes();
   }
   state_->hmac(salt, {key}, state_->prk.bytes());
@@ -135,11 +133,8 @@ LockedBytes<32> scrypt_key(std::span<const std::byte> passphrase,
 
 namespace {
 
-struct KeyFree {
-  void operator()(EVP_PKEY* key) const { EVP_PKEY_free(key); }
-  void operator()(EVP_PKEY_CTX* context) const { EVP_PKEY_CTX_free(context); }
-};
-using Key = std::unique_ptr<EVP_PKEY, KeyFree>;
+using Key = std::unique_ptr<EVP_PKEY, FreedBy<EVP_PKEY_free>>;
+using KeyContext = std::unique_ptr<EVP_PKEY_CTX, FreedBy<EVP_PKEY_CTX_free>>;
 
 Key key_of(const X25519Secret& secret) {
   Key key(EVP_PKEY_new_raw_private_key(EVP_PKEY_X25519, nullptr, in(secret.bytes()), kX25519Bytes));
@@ -159,7 +154,7 @@ X25519Public x25519_public(const X25519Secret& secret) {
 SecretBytes<kX25519Bytes> x25519_shared(const X25519Secret& mine, const X25519Public& theirs) {
   const Key secret = key_of(mine);
   const Key other(EVP_PKEY_new_raw_public_key(EVP_PKEY_X25519, nullptr, in(theirs), theirs.size()));
-  const std::unique_ptr<EVP_PKEY_CTX, KeyFree> context(EVP_PKEY_CTX_new(secret.get(), nullptr));
+  const KeyContext context(EVP_PKEY_CTX_new(secret.get(), nullptr));
   require(other && context && EVP_PKEY_derive_init(context.get()) == 1 &&
               EVP_PKEY_derive_set_peer_ex(context.get(), other.get(), 0) == 1,
           "X25519");

@@ -12,15 +12,12 @@
 
 namespace tabane::crypto {
 
-struct CipherContextFree {
-  void operator()(EVP_CIPHER_CTX* context) const { EVP_CIPHER_CTX_free(context); }
+template <auto kFree>
+struct FreedBy {
+  void operator()(auto* object) const { kFree(object); }
 };
-using CipherContext = std::unique_ptr<EVP_CIPHER_CTX, CipherContextFree>;  // wiped when it goes
-
-struct DigestContextFree {
-  void operator()(EVP_MD_CTX* context) const { EVP_MD_CTX_free(context); }
-};
-using DigestContext = std::unique_ptr<EVP_MD_CTX, DigestContextFree>;
+using CipherContext = std::unique_ptr<EVP_CIPHER_CTX, FreedBy<EVP_CIPHER_CTX_free>>;  // is wiped
+using DigestContext = std::unique_ptr<EVP_MD_CTX, FreedBy<EVP_MD_CTX_free>>;
 
 inline const unsigned char* in(std::span<const std::byte> bytes) {
   return reinterpret_cast<const unsigned char*>(bytes.data());

@@ -21,24 +21,19 @@ Sha256Sum sha256(std::span<const std::byte> bytes) {
   return sum;
 }
 
-struct Sha256Stream::State {
-  DigestContext context{EVP_MD_CTX_new()};
-};
+void Sha256Stream::Free::operator()(evp_md_ctx_st* context) const { EVP_MD_CTX_free(context); }
 
-Sha256Stream::Sha256Stream() : state_(std::make_unique<State>()) {
-  require(state_->context && EVP_DigestInit_ex(state_->context.get(), EVP_sha256(), nullptr) == 1,
-          "SHA-256");
+Sha256Stream::Sha256Stream() : context_(EVP_MD_CTX_new()) {
+  require(context_ && EVP_DigestInit_ex(context_.get(), EVP_sha256(), nullptr) == 1, "SHA-256");
 }
 
-Sha256Stream::~Sha256Stream() = default;
-
 void Sha256Stream::put(std::span<const std::byte> bytes) {
-  require(EVP_DigestUpdate(state_->context.get(), bytes.data(), bytes.size()) == 1, "SHA-256");
+  require(EVP_DigestUpdate(context_.get(), bytes.data(), bytes.size()) == 1, "SHA-256");
 }
 
 Sha256Sum Sha256Stream::finish() {
   Sha256Sum sum;
-  require(EVP_DigestFinal_ex(state_->context.get(), out(sum), nullptr) == 1, "SHA-256");
+  require(EVP_DigestFinal_ex(context_.get(), out(sum), nullptr) == 1, "SHA-256");
   return sum;
 }
 

@@ -7,6 +7,8 @@
 #include <span>
 #include <string>
 
+struct evp_md_ctx_st;  // of OpenSSL
+
 namespace tabane::crypto {
 
 // Returns two digits for each byte, in lower case.
@@ -20,17 +22,16 @@ Sha256Sum sha256(std::span<const std::byte> bytes);
 class Sha256Stream {
  public:
   Sha256Stream();
-  ~Sha256Stream();
-  Sha256Stream(const Sha256Stream&) = delete;
-  Sha256Stream& operator=(const Sha256Stream&) = delete;
 
   void put(std::span<const std::byte> bytes);
   // Returns the sum of all; to be called once.
   Sha256Sum finish();
 
  private:
-  struct State;
-  std::unique_ptr<State> state_;
+  struct Free {
+    void operator()(evp_md_ctx_st* context) const;
+  };
+  std::unique_ptr<evp_md_ctx_st, Free> context_;
 };
 
 }  // namespace tabane::crypto

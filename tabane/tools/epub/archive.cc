@@ -8,7 +8,6 @@
 #include <zlib.h>
 
 #include <algorithm>
-#include <array>
 #include <cerrno>
 #include <new>
 
@@ -70,7 +69,7 @@ bool leads_out(std::string_view name) {
 
 }  // namespace
 
-void Archive::Discard::operator()(zip* archive) const { zip_discard(archive); }
+void DiscardZip::operator()(zip* archive) const { zip_discard(archive); }
 
 Archive::Archive(const std::string& path) : path_(path) {
   file_bytes_ = size_of(path);
@@ -226,43 +225,30 @@ bool Deflater::inflate(std::span<const std::byte> in, std::span<std::byte> out) 
   return result == LIBDEFLATE_SUCCESS && read == in.size() && written == out.size();
 }
 
-struct InflatedSum::Inflater {
-  z_stream stream{};
-  std::uint64_t most, bytes = 0;
-  std::uint32_t crc = 0;
-  bool ended = false;
-  std::array<Bytef, std::size_t{1} << 16> out;
-};
-
-InflatedSum::InflatedSum(std::uint64_t most) : inflater_(std::make_unique<Inflater>()) {
-  inflater_->most = most;
-  if (inflateInit2(&inflater_->stream, kRawWindow) != Z_OK) throw std::bad_alloc();
+InflatedSum::InflatedSum(std::uint64_t most)
+    : stream_(std::make_unique<z_stream>()), most_(most), out_(std::size_t{1} << 16) {
+  if (inflateInit2(stream_.get(), kRawWindow) != Z_OK) throw std::bad_alloc();
 }
 
-InflatedSum::~InflatedSum() { inflateEnd(&inflater_->stream); }
+InflatedSum::~InflatedSum() { inflateEnd(stream_.get()); }
 
 // piece: at most 4 GiB.
 bool InflatedSum::put(std::span<const std::byte> piece) {
-  Inflater& s = *inflater_;
-  s.stream.next_in = reinterpret_cast<Bytef*>(const_cast<std::byte*>(piece.data()));
-  s.stream.avail_in = static_cast<uInt>(piece.size());
+  stream_->next_in = reinterpret_cast<Bytef*>(const_cast<std::byte*>(piece.data()));
+  stream_->avail_in = static_cast<uInt>(piece.size());
   do {
-    if (s.ended) return s.stream.avail_in == 0;
-    s.stream.next_out = s.out.data();
-    s.stream.avail_out = static_cast<uInt>(s.out.size());
-    const int result = ::inflate(&s.stream, Z_NO_FLUSH);
+    if (ended_) return stream_->avail_in == 0;
+    stream_->next_out = out_.data();
+    stream_->avail_out = static_cast<uInt>(out_.size());
+    const int result = ::inflate(stream_.get(), Z_NO_FLUSH);
     if (result != Z_OK && result != Z_STREAM_END && result != Z_BUF_ERROR) return false;
-    s.ended = result == Z_STREAM_END;
-    const std::size_t made = s.out.size() - s.stream.avail_out;
-    s.crc = libdeflate_crc32(s.crc, s.out.data(), made);
-    s.bytes += made;
-    if (s.bytes > s.most) return false;
-  } while (s.stream.avail_in > 0 || s.stream.avail_out == 0);
+    ended_ = result == Z_STREAM_END;
+    const std::size_t made = out_.size() - stream_->avail_out;
+    crc_ = libdeflate_crc32(crc_, out_.data(), made);
+    bytes_ += made;
+    if (bytes_ > most_) return false;
+  } while (stream_->avail_in > 0 || stream_->avail_out == 0);
   return true;
 }
-
-bool InflatedSum::ended() const { return inflater_->ended; }
-std::uint64_t InflatedSum::bytes() const { return inflater_->bytes; }
-std::uint32_t InflatedSum::crc() const { return inflater_->crc; }
 
 }  // namespace tabane::epub

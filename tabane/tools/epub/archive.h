@@ -11,6 +11,9 @@
 #include <string_view>
 #include <vector>
 
+struct libdeflate_compressor;
+struct libdeflate_decompressor;
+struct z_stream_s;
 struct zip;
 struct zip_file;
 
@@ -34,6 +37,11 @@ struct Entry {
 };
 
 // One thread at a time, with all its streams.
+// Closes without writing.
+struct DiscardZip {
+  void operator()(zip* archive) const;
+};
+
 class Archive {
  public:
   // Refuses other files than ZIP, names that lead out of a book or occur twice, entries that ZIP
@@ -57,14 +65,11 @@ class Archive {
   zip* handle() const { return zip_.get(); }
 
  private:
-  struct Discard {
-    void operator()(zip* archive) const;
-  };
   void add(std::uint64_t index);
   void check_sizes() const;
 
   std::string path_;
-  std::unique_ptr<zip, Discard> zip_;
+  std::unique_ptr<zip, DiscardZip> zip_;
   std::uint64_t file_bytes_ = 0;
   std::vector<Entry> entries_;
   std::map<std::string_view, std::size_t> places_;
@@ -90,13 +95,6 @@ class EntryStream {
   std::string what_;
   std::unique_ptr<zip_file, Close> file_;
 };
-
-}  // namespace tabane::epub
-
-struct libdeflate_compressor;
-struct libdeflate_decompressor;
-
-namespace tabane::epub {
 
 // ---- raw deflate: whole in memory by libdeflate, or as a stream by zlib ----
 
@@ -137,13 +135,16 @@ class InflatedSum {
 
   // Returns false if the stream is damaged, has ended before, or gives more than `most`.
   bool put(std::span<const std::byte> piece);
-  bool ended() const;
-  std::uint64_t bytes() const;
-  std::uint32_t crc() const;
+  bool ended() const { return ended_; }
+  std::uint64_t bytes() const { return bytes_; }
+  std::uint32_t crc() const { return crc_; }
 
  private:
-  struct Inflater;
-  std::unique_ptr<Inflater> inflater_;
+  std::unique_ptr<z_stream_s> stream_;
+  std::uint64_t most_, bytes_ = 0;
+  std::uint32_t crc_ = 0;
+  bool ended_ = false;
+  std::vector<unsigned char> out_;
 };
 
 }  // namespace tabane::epub

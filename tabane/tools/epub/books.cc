@@ -58,19 +58,7 @@ struct BookTask {
   const BookPaths& paths;
   const bool replace;
   BookResult& result;
-
-  void finish(NewArchive& out) const {
-    out.write(replace);
-    result.bytes_out = std::filesystem::file_size(paths.out);
-  }
 };
-
-// Copies an entry that needs no key.
-void copy(const BookTask& task, const Archive& book, const Entry& entry, NewArchive& out) {
-  ++task.result.clear;
-  task.job.bytes_done += entry.stored;
-  out.copy(book, entry);
-}
 
 bool is_rewritten(const Entry& entry) {
   return entry.is_folder() || entry.name == kMimetypeName || entry.name == kEncryptionName ||
@@ -93,25 +81,33 @@ bool needs_key(const OpenBook& book, const Entry& entry) {
          !book.encryption.obfuscated().contains(entry.name);
 }
 
-Key new_key() {
-  Key key;
-  crypto::fill_random(key.bytes());
-  return key;
-}
-
-// Adds an encrypted resource to the new book and to the list.
-void encrypt(const BookTask& task, OpenBook& book, const Entry& entry, const Key& key,
-             Pipeline& pipeline, NewArchive& out) {
-  const EncryptedForm form = form_of(book.package, entry);
-  const bool large = std::max(entry.bytes, entry.stored) > kWholeBytes;
-  out.add(entry.name, entry.time,
-          large ? encrypted_stream(task.job, book.archive, entry, form, key)
-                : pipeline.add(entry, static_cast<int>(form)),
-          false);
-  book.encryption.add(
-      entry.name,
-      {.deflated = is_deflated(entry, form), .bytes = entry.bytes, .bytes_known = true});
-  ++task.result.encrypted;
+// Adds the entries of a book to the new one: new content of those in the list of encrypted ones,
+// and the others as they are. Calls add_lists(), and writes the book.
+void convert(const BookTask& task, const OpenBook& book, const Key& key,
+             const Conversion& conversion, const std::function<void(NewArchive&)>& add_lists) {
+  const KeyedBook keyed{book.archive, key, task.job.next_book++};
+  Pipeline pipeline(task.job, task.worker, task.window, keyed, conversion.transform);
+  NewArchive out(task.paths.out);
+  out.add_text(kMimetypeName, std::string(kMimetype), false);
+  for (const Entry& entry : book.archive.entries()) {
+    if (is_rewritten(entry)) continue;
+    const auto found = book.encryption.by_licence().find(entry.name);
+    if (found == book.encryption.by_licence().end()) {
+      ++task.result.clear;
+      task.job.bytes_done += entry.stored;
+      out.copy(book.archive, entry);
+      continue;
+    }
+    const EncryptedResource& how = found->second;
+    const bool large = std::max({entry.bytes, entry.stored, how.bytes}) > kWholeBytes;
+    out.add(entry.name, entry.time,
+            large ? conversion.stream(task.job, keyed, entry, how) : pipeline.add(entry, how),
+            conversion.restores && how.deflated);
+    ++task.result.encrypted;
+  }
+  add_lists(out);
+  out.write(task.replace);
+  task.result.bytes_out = std::filesystem::file_size(task.paths.out);
 }
 
 void protect(const BookTask& task, const LicenceTerms& terms, const Key& user,
@@ -121,24 +117,17 @@ void protect(const BookTask& task, const LicenceTerms& terms, const Key& user,
   task.result.title = book.package.title;
   task.result.warning = mimetype_warning(book.archive);
   task.result.obfuscated = book.encryption.obfuscated().size();
-  const Key key = new_key();
-  const Encrypt transform(task.job.next_book++, book.archive.path(), key);
-  Pipeline pipeline(task.job, task.worker, task.window, book.archive, transform);
-  NewArchive out(task.paths.out);
-  out.add_text(kMimetypeName, std::string(kMimetype), false);
   for (const Entry& entry : book.archive.entries()) {
-    if (is_rewritten(entry)) continue;
-    if (needs_key(book, entry)) {
-      encrypt(task, book, entry, key, pipeline, out);
-    } else {
-      copy(task, book.archive, entry, out);
-    }
+    if (!needs_key(book, entry)) continue;
+    book.encryption.add(entry.name, encryption_for(book.package, entry));
   }
-  out.add_text(kEncryptionName, book.encryption.text(), true);
-  out.add_text(kLicenceName,
-               new_licence(terms, task.paths.out.filename().string(), user, key, provider.get()),
-               true);
-  task.finish(out);
+  Key key;
+  crypto::fill_random(key.bytes());
+  convert(task, book, key, kEncrypting, [&](NewArchive& out) {
+    const std::string name = task.paths.out.filename().string();
+    out.add_text(kEncryptionName, book.encryption.text(), true);
+    out.add_text(kLicenceName, new_licence(terms, name, user, key, provider.get()), true);
+  });
 }
 
 Key opened(const Archive& book, const Licence& licence, const Key& user) {
@@ -175,16 +164,6 @@ void require_right_list(const OpenBook& book) {
   }
 }
 
-// Adds a decrypted resource to the new book.
-void decrypt(const BookTask& task, const Archive& book, const Entry& entry,
-             const EncryptedResource& how, const Key& key, Pipeline& pipeline, NewArchive& out) {
-  const bool large = std::max({entry.bytes, entry.stored, how.bytes}) > kWholeBytes;
-  out.add(entry.name, entry.time,
-          large ? decrypted_stream(task.job, book, entry, how, key) : pipeline.add(entry, 0),
-          how.deflated);
-  ++task.result.encrypted;
-}
-
 void unprotect(const BookTask& task, const Key& user) {
   const OpenBook book(task.paths.in);
   const Licence licence = read_licence(book.archive);
@@ -196,24 +175,12 @@ void unprotect(const BookTask& task, const Key& user) {
     task.result.warning =
         fmt::format("{}: the rights of its licence {}", book.archive.path(), ended);
   }
-  const Decrypt transform(task.job.next_book++, book.archive.path(), book.encryption, key);
-  Pipeline pipeline(task.job, task.worker, task.window, book.archive, transform);
-  NewArchive out(task.paths.out);
-  out.add_text(kMimetypeName, std::string(kMimetype), false);
-  for (const Entry& entry : book.archive.entries()) {
-    if (is_rewritten(entry)) continue;
-    const auto found = book.encryption.by_licence().find(entry.name);
-    if (found == book.encryption.by_licence().end()) {
-      copy(task, book.archive, entry, out);
-    } else {
-      decrypt(task, book.archive, entry, found->second, key, pipeline, out);
-    }
-  }
-  // A copy, since decrypting reads the list until the last resource is written.
-  EncryptionXml rest(book.archive);
-  rest.remove_by_licence();
-  if (!rest.empty()) out.add_text(kEncryptionName, rest.text(), true);
-  task.finish(out);
+  convert(task, book, key, kDecrypting, [&](NewArchive& out) {
+    // A copy, since decrypting reads the list until the last resource is written.
+    EncryptionXml rest(book.archive);
+    rest.remove_by_licence();
+    if (!rest.empty()) out.add_text(kEncryptionName, rest.text(), true);
+  });
 }
 
 std::uint64_t size_or_0(const std::string& path) {

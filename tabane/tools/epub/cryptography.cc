@@ -76,13 +76,9 @@ std::optional<std::string> from_base64(std::string_view text) {
 
 namespace {
 
-template <auto free>
-struct Free {
-  void operator()(auto* one) const { free(one); }
-};
-using PrivateKey = std::unique_ptr<EVP_PKEY, Free<EVP_PKEY_free>>;
-using Certificate = std::unique_ptr<X509, Free<X509_free>>;
-using Memory = std::unique_ptr<BIO, Free<BIO_free>>;
+using PrivateKey = std::unique_ptr<EVP_PKEY, crypto::FreedBy<EVP_PKEY_free>>;
+using Certificate = std::unique_ptr<X509, crypto::FreedBy<X509_free>>;
+using Memory = std::unique_ptr<BIO, crypto::FreedBy<BIO_free>>;
 
 constexpr unsigned kKeyBits = 2048;
 constexpr long kYear = 365L * 24 * 3600;

@@ -209,7 +209,7 @@ TEST(EpubStreams, TellWhatTheyHaveDone) {
   for (const Entry& entry : book.entries()) {
     BooksJob job(1, [] { return false; });
     const Key key;
-    const auto stream = encrypted_stream(job, book, entry, EncryptedForm::as_stored, key);
+    const auto stream = encrypted_stream(job, {book, key, 1}, entry, {.deflated = entry.deflated});
     EXPECT_EQ(stream->shape().stored, encrypted_bytes(entry.stored));
     std::vector<std::byte> bytes(encrypted_bytes(entry.stored) + 1);
     std::size_t size = 0, got = 0;

@@ -125,38 +125,18 @@ int number_at(std::string_view text, std::size_t place, std::size_t digits) {
   return number;
 }
 
-std::optional<std::chrono::sys_days> days_of(std::string_view date) {
-  if (!has_form(date, "0000-00-00")) return std::nullopt;
-  const std::chrono::year_month_day found{
-      std::chrono::year(number_at(date, 0, 4)),
-      std::chrono::month(static_cast<unsigned>(number_at(date, 5, 2))),
-      std::chrono::day(static_cast<unsigned>(number_at(date, 8, 2)))};
-  return found.ok() ? std::optional(std::chrono::sys_days(found)) : std::nullopt;
-}
-
-std::optional<minutes> minutes_of(std::string_view time) {
-  if (!has_form(time, "00:00")) return std::nullopt;
-  const int hours = number_at(time, 0, 2), rest = number_at(time, 3, 2);
+// text: as "12:30".
+std::optional<minutes> minutes_of(std::string_view text) {
+  const int hours = number_at(text, 0, 2), rest = number_at(text, 3, 2);
   return hours < 24 && rest < 60 ? std::optional(minutes(60 * hours + rest)) : std::nullopt;
 }
 
-// Returns the seconds of "T12:00:00.25+09:00", in UTC; not empty.
-std::optional<seconds> seconds_of(std::string_view time) {
-  const auto minute = minutes_of(time.substr(1, 5));
-  if (time[0] != 'T' || !minute || !has_form(time.substr(6, 3), ":00")) return std::nullopt;
-  const int second = number_at(time, 7, 2);
-  time.remove_prefix(9);
-  if (time.starts_with('.')) {
-    const std::size_t end = time.find_first_not_of("0123456789", 1);
-    if (end == time.npos || end == 1) return std::nullopt;
-    time.remove_prefix(end);
-  }
-  if (second > 60 || time.empty()) return std::nullopt;
-  const seconds here = *minute + seconds(second);
-  if (time == "Z") return here;
-  const auto offset = minutes_of(time.substr(1));
-  if (!offset || (time[0] != '+' && time[0] != '-')) return std::nullopt;
-  return time[0] == '+' ? here - *offset : here + *offset;
+// Returns how far a zone is from UTC: "Z" or "+09:00".
+std::optional<minutes> offset_of(std::string_view zone) {
+  if (zone == "Z") return minutes(0);
+  if (has_form(zone, "+00:00")) return minutes_of(zone.substr(1));
+  const auto west = has_form(zone, "-00:00") ? minutes_of(zone.substr(1)) : std::nullopt;
+  return west ? std::optional(-*west) : std::nullopt;
 }
 
 std::string utc_text(std::chrono::sys_seconds moment) {
@@ -170,11 +150,25 @@ std::string utc_now() {
 }
 
 std::optional<std::string> utc_of(std::string_view iso8601) {
-  const auto date = days_of(iso8601.substr(0, 10));
-  if (!date) return std::nullopt;
-  if (iso8601.size() == 10) return utc_text(*date);
-  const auto time = seconds_of(iso8601.substr(10));
-  return time ? std::optional(utc_text(*date + *time)) : std::nullopt;
+  constexpr std::string_view kForm = "0000-00-00T00:00:00";
+  std::string whole(iso8601);
+  if (whole.size() == 10) whole += "T00:00:00Z";
+  const std::string_view text = std::string_view(whole).substr(0, kForm.size());
+  if (!has_form(text, kForm)) return std::nullopt;
+  const std::chrono::year_month_day date{
+      std::chrono::year(number_at(text, 0, 4)),
+      std::chrono::month(static_cast<unsigned>(number_at(text, 5, 2))),
+      std::chrono::day(static_cast<unsigned>(number_at(text, 8, 2)))};
+  std::string_view zone = std::string_view(whole).substr(kForm.size());
+  if (zone.starts_with('.')) {  // a fraction of a second
+    const std::size_t end = std::min(zone.find_first_not_of("0123456789", 1), zone.size());
+    if (end == 1) return std::nullopt;
+    zone.remove_prefix(end);
+  }
+  const auto minute = minutes_of(text.substr(11)), offset = offset_of(zone);
+  const int second = number_at(text, 17, 2);
+  if (!date.ok() || !minute || second > 60 || !offset) return std::nullopt;
+  return utc_text(std::chrono::sys_days(date) + *minute + seconds(second) - *offset);
 }
 
 Key user_key(const crypto::Passphrase& passphrase) {

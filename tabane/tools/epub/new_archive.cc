@@ -19,47 +19,59 @@ namespace {
 constexpr zip_int64_t kFailed = -1;
 constexpr std::size_t kBufferBytes = std::size_t{1} << 20;
 
+// What libzip knows of an object that answers its commands: its last error.
+class ZipSource {
+ public:
+  explicit ZipSource(std::exception_ptr& problem) : problem_(problem) { zip_error_init(&error_); }
+  ZipSource(const ZipSource&) = delete;
+  ZipSource& operator=(const ZipSource&) = delete;
+
+  // Calls self->answer(); Source: a ZipSource. Keeps the first exception of all sources.
+  template <class Source>
+  static zip_int64_t call(void* self, void* data, zip_uint64_t size, zip_source_cmd_t command) {
+    auto& source = *static_cast<Source*>(self);
+    if (command == ZIP_SOURCE_ERROR) return zip_error_to_data(&source.error_, data, size);
+    try {
+      return source.answer(data, size, command);
+    } catch (...) {
+      if (!source.problem_) source.problem_ = std::current_exception();
+      return source.failed(ZIP_ER_INTERNAL, EIO);
+    }
+  }
+
+ protected:
+  ~ZipSource() { zip_error_fini(&error_); }
+  zip_int64_t failed(int code, int system_code) {
+    zip_error_set(&error_, code, system_code);
+    return kFailed;
+  }
+
+  std::exception_ptr& problem_;
+  zip_error_t error_;
+};
+
 }  // namespace
 
 // The file that libzip writes. libzip seeks back only to complete the headers of entries; its
 // writes of eight KiB are collected into larger ones.
-class NewArchive::File {
+class NewArchive::File : public ZipSource {
  public:
   File(const std::filesystem::path& path, std::exception_ptr& problem)
-      : problem_(problem),
+      : ZipSource(problem),
         folder_(core::open_parent(path, path.string())),
         file_(folder_.get(), path.filename().string(), 0666, path.string()),
         shown_(path.string()) {
-    zip_error_init(&error_);
     buffer_.reserve(kBufferBytes);
   }
-  ~File() { zip_error_fini(&error_); }
-  File(const File&) = delete;
-  File& operator=(const File&) = delete;
 
   void finish(bool replace) { file_.rename(replace); }
 
-  static zip_int64_t call(void* self, void* data, zip_uint64_t size, zip_source_cmd_t command) {
-    auto& file = *static_cast<File*>(self);
-    try {
-      return file.answer(data, size, command);
-    } catch (...) {
-      if (!file.problem_) file.problem_ = std::current_exception();
-      zip_error_set(&file.error_, ZIP_ER_WRITE, EIO);
-      return kFailed;
-    }
-  }
-
- private:
   zip_int64_t answer(void* data, zip_uint64_t size, zip_source_cmd_t command) {
     switch (command) {
       case ZIP_SOURCE_SUPPORTS:
         return ZIP_SOURCE_SUPPORTS_WRITABLE;
       case ZIP_SOURCE_STAT:  // there is no archive yet
-        zip_error_set(&error_, ZIP_ER_READ, ENOENT);
-        return kFailed;
-      case ZIP_SOURCE_ERROR:
-        return zip_error_to_data(&error_, data, size);
+        return failed(ZIP_ER_READ, ENOENT);
       case ZIP_SOURCE_BEGIN_WRITE:
       case ZIP_SOURCE_ROLLBACK_WRITE:
       case ZIP_SOURCE_FREE:
@@ -75,11 +87,11 @@ class NewArchive::File {
         flush();
         return 0;
       default:
-        zip_error_set(&error_, ZIP_ER_OPNOTSUPP, 0);
-        return kFailed;
+        return failed(ZIP_ER_OPNOTSUPP, 0);
     }
   }
 
+ private:
   zip_int64_t seek(void* data, zip_uint64_t size) {
     const std::uint64_t here = at_ + buffer_.size();
     end_ = std::max(end_, here);
@@ -101,45 +113,21 @@ class NewArchive::File {
     buffer_.clear();
   }
 
-  std::exception_ptr& problem_;
   core::Descriptor folder_;
   core::TemporaryFile file_;
   std::string shown_;
-  zip_error_t error_;
   std::vector<std::byte> buffer_;
   std::uint64_t at_ = 0;   // of the buffer's first byte
   std::uint64_t end_ = 0;  // of what was written before the last seek
 };
 
+namespace {
+
 // A content as a source of libzip, which owns it.
-struct NewArchive::Added {
-  NewArchive& archive;
-  std::unique_ptr<Content> content;
-  std::time_t time;
-  zip_error_t error;
-
-  Added(NewArchive& all, std::unique_ptr<Content> what, std::time_t when)
-      : archive(all), content(std::move(what)), time(when) {
-    zip_error_init(&error);
-  }
-  ~Added() { zip_error_fini(&error); }
-  Added(const Added&) = delete;
-  Added& operator=(const Added&) = delete;
-
-  static zip_int64_t call(void* self, void* data, zip_uint64_t size, zip_source_cmd_t command) {
-    auto& added = *static_cast<Added*>(self);
-    if (command == ZIP_SOURCE_FREE) {
-      delete &added;
-      return 0;
-    }
-    try {
-      return added.answer(data, size, command);
-    } catch (...) {
-      if (!added.archive.problem_) added.archive.problem_ = std::current_exception();
-      zip_error_set(&added.error, ZIP_ER_READ, EIO);
-      return kFailed;
-    }
-  }
+class Added : public ZipSource {
+ public:
+  Added(std::unique_ptr<Content> content, std::time_t time, std::exception_ptr& problem)
+      : ZipSource(problem), content_(std::move(content)), time_(time) {}
 
   zip_int64_t answer(void* data, zip_uint64_t size, zip_source_cmd_t command) {
     switch (command) {
@@ -148,25 +136,26 @@ struct NewArchive::Added {
       case ZIP_SOURCE_OPEN:
         return 0;
       case ZIP_SOURCE_READ:
-        return static_cast<zip_int64_t>(content->read({static_cast<std::byte*>(data), size}));
+        return static_cast<zip_int64_t>(content_->read({static_cast<std::byte*>(data), size}));
       case ZIP_SOURCE_CLOSE:
-        content->close();
+        content_->close();
         return 0;
       case ZIP_SOURCE_STAT:
         describe(*static_cast<zip_stat_t*>(data));
         return sizeof(zip_stat_t);
-      case ZIP_SOURCE_ERROR:
-        return zip_error_to_data(&error, data, size);
+      case ZIP_SOURCE_FREE:
+        delete this;
+        return 0;
       default:
-        zip_error_set(&error, ZIP_ER_OPNOTSUPP, 0);
-        return kFailed;
+        return failed(ZIP_ER_OPNOTSUPP, 0);
     }
   }
 
+ private:
   void describe(zip_stat_t& status) const {
-    const Content::Shape shape = content->shape();
+    const Content::Shape shape = content_->shape();
     zip_stat_init(&status);
-    status.mtime = time;
+    status.mtime = time_;
     status.valid |= ZIP_STAT_MTIME;
     if (shape.deflated) {
       status.comp_method = ZIP_CM_DEFLATE;
@@ -182,15 +171,19 @@ struct NewArchive::Added {
       status.valid |= ZIP_STAT_SIZE;
     }
   }
+
+  std::unique_ptr<Content> content_;
+  std::time_t time_;
 };
 
-void NewArchive::Discard::operator()(zip* archive) const { zip_discard(archive); }
+}  // namespace
 
 NewArchive::NewArchive(const std::filesystem::path& path)
     : path_(path.string()), file_(std::make_unique<File>(path, problem_)) {
   zip_error_t error;
   zip_error_init(&error);
-  zip_source_t* const source = zip_source_function_create(&File::call, file_.get(), &error);
+  zip_source_t* const source =
+      zip_source_function_create(&ZipSource::call<File>, file_.get(), &error);
   if (source != nullptr) {
     zip_.reset(zip_open_from_source(source, ZIP_CREATE | ZIP_TRUNCATE, &error));
     if (!zip_) zip_source_free(source);
@@ -218,8 +211,9 @@ void NewArchive::place(const std::string& name, zip_source* source, std::time_t 
 
 void NewArchive::add(const std::string& name, std::time_t time, std::unique_ptr<Content> content,
                      bool deflated) {
-  auto added = std::make_unique<Added>(*this, std::move(content), time);
-  zip_source_t* const source = zip_source_function(zip_.get(), &Added::call, added.get());
+  auto added = std::make_unique<Added>(std::move(content), time, problem_);
+  zip_source_t* const source =
+      zip_source_function(zip_.get(), &ZipSource::call<Added>, added.get());
   if (source != nullptr) static_cast<void>(added.release());
   place(name, source, time, deflated);
 }

@@ -63,17 +63,12 @@ class NewArchive {
 
  private:
   class File;
-  struct Added;
-  friend struct Added;
-  struct Discard {
-    void operator()(zip* archive) const;
-  };
   void place(const std::string& name, zip_source* source, std::time_t time, bool deflate);
 
   std::string path_;
   std::exception_ptr problem_;  // the first
   std::unique_ptr<File> file_;
-  std::unique_ptr<zip, Discard> zip_;
+  std::unique_ptr<zip, DiscardZip> zip_;
 };
 
 }  // namespace tabane::epub

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <charconv>
 #include <pugixml.hpp>
 #include <sstream>
 #include <vector>
@@ -138,26 +139,18 @@ void add_package_document(const Archive& book, const std::string& name, Package&
   }
 }
 
-int digit_value(char c) {
-  if (c >= '0' && c <= '9') return c - '0';
-  if (c >= 'a' && c <= 'f') return c - 'a' + 10;
-  if (c >= 'A' && c <= 'F') return c - 'A' + 10;
-  return -1;
-}
-
 }  // namespace
 
 std::string percent_decoded(std::string_view text) {
   std::string decoded;
-  for (std::size_t i = 0; i < text.size(); ++i) {
-    const int high = text[i] == '%' && i + 2 < text.size() ? digit_value(text[i + 1]) : -1;
-    const int low = high >= 0 ? digit_value(text[i + 2]) : -1;
-    if (low < 0) {
-      decoded += text[i];
-    } else {
-      decoded += static_cast<char>(high << 4 | low);
-      i += 2;
-    }
+  while (!text.empty()) {
+    const std::string_view digits = text.substr(1, 2);
+    const char* const end = digits.data() + digits.size();
+    unsigned char byte = 0;
+    const bool is_escape = text[0] == '%' && digits.size() == 2 &&
+                           std::from_chars(digits.data(), end, byte, 16).ptr == end;
+    decoded += is_escape ? static_cast<char>(byte) : text[0];
+    text.remove_prefix(is_escape ? 3 : 1);
   }
   return decoded;
 }

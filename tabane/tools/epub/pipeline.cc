@@ -151,10 +151,10 @@ class Pipeline::Output : public Content {
   std::size_t at_ = 0;
 };
 
-std::unique_ptr<Content> Pipeline::add(const Entry& entry, int how) {
+std::unique_ptr<Content> Pipeline::add(const Entry& entry, const EncryptedResource& how) {
   auto piece = std::make_unique<Piece>();
   piece->entry = &entry;
-  piece->how = how;
+  piece->how = &how;
   pieces_.push_back(std::move(piece));
   return std::make_unique<Output>(*this, pieces_.size() - 1);
 }
@@ -165,7 +165,7 @@ void Pipeline::read_ahead(std::size_t until) {
     Piece& piece = *pieces_[next_];
     if (next_ > until && in_memory_ + weight(*piece.entry) > window_) break;
     job_.go_on();
-    book_.read_stored(*piece.entry, piece.renew(piece.entry->stored).data());
+    book_.archive.read_stored(*piece.entry, piece.renew(piece.entry->stored).data());
     in_memory_ += weight(*piece.entry);
     bytes += weight(*piece.entry);
     ++next_;
@@ -182,7 +182,7 @@ void Pipeline::submit(std::size_t first, std::size_t last) {
   for (std::size_t i = first; i < last; ++i) part.push_back(pieces_[i].get());
   job_.workers.add(this, [this, part = std::move(part)](std::size_t worker) {
     try {
-      transform_.run(part, job_.tools[worker]);
+      transform_(book_, part, job_.tools[worker]);
     } catch (...) {
       for (Piece* const piece : part) piece->problem = std::current_exception();
     }

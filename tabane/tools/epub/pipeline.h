@@ -21,6 +21,7 @@
 #include "tabane/tools/epub/archive.h"
 #include "tabane/tools/epub/cryptography.h"
 #include "tabane/tools/epub/new_archive.h"
+#include "tabane/tools/epub/package.h"
 
 namespace tabane::epub {
 
@@ -111,7 +112,7 @@ struct Piece {
   static constexpr std::size_t kRoom = crypto::kBlockBytes;
 
   const Entry* entry = nullptr;
-  int how = 0;  // for the transform
+  const EncryptedResource* how = nullptr;
   std::unique_ptr<std::byte[]> bytes;
   std::size_t begin = 0, end = 0;  // of the content
   Content::Shape shape;
@@ -123,26 +124,30 @@ struct Piece {
   std::span<std::byte> renew(std::size_t size);
 };
 
-// The work on resources.
-class Transform {
- public:
-  virtual ~Transform() = default;
-  // Replaces the stored bytes by those to store, and sets the shapes, or the problem of a piece.
-  // Several threads at once, with pieces of their own.
-  virtual void run(std::span<Piece* const> pieces, WorkerTools& tools) const = 0;
+// A book that is read, and its content key.
+struct KeyedBook {
+  const Archive& archive;
+  const Key& key;
+  std::uint64_t number;  // of the job's next_book
 };
+
+// Replaces the stored bytes of pieces by those to store, and sets their shapes, or the problem of a
+// piece. Called by several threads at once, with pieces of their own.
+using Transform = void (*)(const KeyedBook& book, std::span<Piece* const> pieces,
+                           WorkerTools& tools);
 
 class Pipeline {
  public:
-  Pipeline(BooksJob& job, std::size_t worker, std::size_t window, const Archive& book,
-           const Transform& transform)
+  Pipeline(BooksJob& job, std::size_t worker, std::size_t window, const KeyedBook& book,
+           Transform transform)
       : job_(job), worker_(worker), window_(window), book_(book), transform_(transform) {}
   ~Pipeline() { job_.workers.drop(this); }
   Pipeline(const Pipeline&) = delete;
   Pipeline& operator=(const Pipeline&) = delete;
 
-  // Adds the next resource in the order of writing. The content uses the pipeline.
-  std::unique_ptr<Content> add(const Entry& entry, int how);
+  // Adds the next resource in the order of writing. The content uses the pipeline. how: must live
+  // as long.
+  std::unique_ptr<Content> add(const Entry& entry, const EncryptedResource& how);
 
  private:
   class Output;
@@ -154,8 +159,8 @@ class Pipeline {
   BooksJob& job_;
   const std::size_t worker_;
   const std::size_t window_;
-  const Archive& book_;
-  const Transform& transform_;
+  const KeyedBook book_;
+  const Transform transform_;
   std::vector<std::unique_ptr<Piece>> pieces_;
   std::size_t next_ = 0;       // to be read
   std::size_t in_memory_ = 0;  // bytes

@@ -13,67 +13,76 @@
 namespace tabane::epub {
 namespace {
 
-void require_good(bool good, const std::string& book, const Entry& entry) {
-  if (good) return;
-  throw core::Error(fmt::format(
-      "{}: {} is damaged: it has not the length and the checksum that it says", book, entry.name));
+using crypto::kBlockBytes;
+
+[[noreturn]] void refuse(const Archive& book, const Entry& entry, const char* why) {
+  throw core::Error(fmt::format("{}: {} is damaged: {}", book.path(), entry.name, why));
+}
+
+void require_good(bool good, const Archive& book, const Entry& entry) {
+  if (!good) refuse(book, entry, "it has not the length and the checksum that it says");
 }
 
 }  // namespace
 
-EncryptedForm form_of(const Package& package, const Entry& entry) {
-  const bool media = is_compressed_media(package, entry.name);
-  if (entry.deflated) return media ? EncryptedForm::inflated : EncryptedForm::as_stored;
-  // A stream of unknown length costs the archive more than deflating gains in the rare case.
-  const bool deflates = !media && entry.bytes <= kWholeBytes;
-  return deflates ? EncryptedForm::deflated_now : EncryptedForm::as_stored;
+// A stream of unknown length costs the archive more than deflating gains in the rare case.
+EncryptedResource encryption_for(const Package& package, const Entry& entry) {
+  return {.deflated = !is_compressed_media(package, entry.name) &&
+                      (entry.deflated || entry.bytes <= kWholeBytes),
+          .bytes = entry.bytes,
+          .bytes_known = true};
 }
 
-bool is_deflated(const Entry& entry, EncryptedForm form) {
-  return form == EncryptedForm::deflated_now ||
-         (form == EncryptedForm::as_stored && entry.deflated);
-}
+namespace {
 
-void Encrypt::prepare(Piece& piece, WorkerTools& tools) const {
+// Checks the stored bytes, and makes them what is to be encrypted.
+void prepare(const Archive& book, Piece& piece, WorkerTools& tools) {
   const Entry& entry = *piece.entry;
   const auto stored = piece.content();
   if (entry.deflated) {
     const auto plain = tools.scratch(entry.bytes);
-    require_good(tools.deflater.inflate(stored, plain) && crc32(plain) == entry.crc, path_, entry);
-    if (static_cast<EncryptedForm>(piece.how) == EncryptedForm::inflated) {
-      std::ranges::copy(plain, piece.renew(plain.size()).begin());
-    }
+    require_good(tools.deflater.inflate(stored, plain) && crc32(plain) == entry.crc, book, entry);
+    if (!piece.how->deflated) std::ranges::copy(plain, piece.renew(plain.size()).begin());
     return;
   }
-  require_good(stored.size() == entry.bytes && crc32(stored) == entry.crc, path_, entry);
-  if (static_cast<EncryptedForm>(piece.how) != EncryptedForm::deflated_now) return;
+  require_good(stored.size() == entry.bytes && crc32(stored) == entry.crc, book, entry);
+  if (!piece.how->deflated) return;
   const auto room = tools.scratch(Deflater::most(stored.size()));
   const std::size_t size = tools.deflater.deflate(stored, room);
   std::ranges::copy(room.first(size), piece.renew(size).begin());
 }
 
+// Calls work(piece) for each. Returns whether it has thrown nothing, else the piece has a problem.
+template <class Work>
+bool succeeds(Piece& piece, const Work& work) {
+  try {
+    work(piece);
+    return true;
+  } catch (...) {
+    piece.problem = std::current_exception();
+    return false;
+  }
+}
+
+}  // namespace
+
 // The chains of all pieces run side by side.
-void Encrypt::run(std::span<Piece* const> pieces, WorkerTools& tools) const {
+void encrypt_pieces(const KeyedBook& book, std::span<Piece* const> pieces, WorkerTools& tools) {
   std::vector<crypto::ChainPiece> chains;
   std::vector<crypto::Block> ivs(pieces.size());
   crypto::fill_random(std::as_writable_bytes(std::span(ivs)));
   for (std::size_t i = 0; i < pieces.size(); ++i) {
     Piece& piece = *pieces[i];
-    try {
-      prepare(piece, tools);
-    } catch (...) {
-      piece.problem = std::current_exception();
-      continue;
-    }
+    if (!succeeds(piece, [&](Piece& one) { prepare(book.archive, one, tools); })) continue;
     std::byte* const text = piece.content().data();
     const std::size_t padded = crypto::pad_pkcs7(text, piece.end - piece.begin);
     chains.push_back({text, text, padded, &ivs[i]});
-    piece.begin -= crypto::kBlockBytes;
-    piece.end = piece.begin + crypto::kBlockBytes + padded;
+    piece.begin -= kBlockBytes;
+    piece.end = piece.begin + kBlockBytes + padded;
     std::ranges::copy(ivs[i], piece.content().begin());
     piece.shape.stored = piece.content().size();
   }
-  tools.cipher(book_, key_).encrypt(chains);
+  tools.cipher(book.number, book.key).encrypt(chains);
 }
 
 namespace {
@@ -95,9 +104,9 @@ class ResourceStream : public Content {
  protected:
   static constexpr std::size_t kSlice = std::size_t{1} << 20;
 
-  ResourceStream(BooksJob& job, const Archive& book, const Entry& entry, const Key& key)
-      : job_(job), book_(book), entry_(entry), cipher_(key.bytes()) {
-    slice_.reserve(kSlice + 2 * crypto::kBlockBytes);
+  ResourceStream(BooksJob& job, const KeyedBook& book, const Entry& entry)
+      : job_(job), book_(book.archive), entry_(entry), cipher_(book.key.bytes()) {
+    slice_.reserve(kSlice + 2 * kBlockBytes);
   }
 
   // Puts the next bytes at the beginning of slice(); returns how many, 0 at the end.
@@ -118,9 +127,8 @@ class ResourceStream : public Content {
 
 class EncryptedStream : public ResourceStream {
  public:
-  EncryptedStream(BooksJob& job, const Archive& book, const Entry& entry, EntryForm form,
-                  const Key& key)
-      : ResourceStream(job, book, entry, key), form_(form) {}
+  EncryptedStream(BooksJob& job, const KeyedBook& book, const Entry& entry, EntryForm form)
+      : ResourceStream(job, book, entry), form_(form) {}
 
   Shape shape() override {
     check();
@@ -142,7 +150,7 @@ class EncryptedStream : public ResourceStream {
       job_.bytes_done += got / 2;
     }
     good = good && sum.ended() && sum.bytes() == entry_.bytes && sum.crc() == entry_.crc;
-    require_good(good, book_.path(), entry_);
+    require_good(good, book_, entry_);
     checked_ = true;
   }
 
@@ -170,21 +178,14 @@ class EncryptedStream : public ResourceStream {
 
 }  // namespace
 
-std::unique_ptr<Content> encrypted_stream(BooksJob& job, const Archive& book, const Entry& entry,
-                                          EncryptedForm form, const Key& key) {
-  // libzip checks an entry that is not deflated while it is read as a plain one.
-  const bool raw = form == EncryptedForm::as_stored && entry.deflated;
+// libzip checks an entry that is not deflated while it is read as a plain one.
+std::unique_ptr<Content> encrypted_stream(BooksJob& job, const KeyedBook& book, const Entry& entry,
+                                          const EncryptedResource& how) {
   return std::make_unique<EncryptedStream>(job, book, entry,
-                                           raw ? EntryForm::stored : EntryForm::plain, key);
+                                           how.deflated ? EntryForm::stored : EntryForm::plain);
 }
 
 namespace {
-
-using crypto::kBlockBytes;
-
-[[noreturn]] void refuse(const std::string& book, const Entry& entry, const char* why) {
-  throw core::Error(fmt::format("{}: {} is damaged: {}", book, entry.name, why));
-}
 
 constexpr const char* kNotEncrypted = "it is not whole blocks of AES, or their padding is wrong";
 constexpr const char* kNotDeflated =
@@ -196,64 +197,68 @@ std::uint64_t most_bytes(const EncryptedResource& how, std::uint64_t deflated) {
   return how.bytes_known ? how.bytes : std::max(kSmallBytes, deflated * kMostExpansion);
 }
 
-}  // namespace
+// Return the shape of decrypted content that is not deflated, or inflates to `sum`.
+Content::Shape plain_shape(const Archive& book, const Entry& entry, const EncryptedResource& how,
+                           std::uint64_t stored) {
+  if (how.bytes_known && how.bytes != stored) refuse(book, entry, kOtherLength);
+  return {.stored = stored, .deflated = {}};
+}
+Content::Shape deflated_shape(const Archive& book, const Entry& entry, const EncryptedResource& how,
+                              std::uint64_t stored, const InflatedSum& sum) {
+  if (!sum.ended() || (how.bytes_known && sum.bytes() != how.bytes)) {
+    refuse(book, entry, kNotDeflated);
+  }
+  return {.stored = stored, .deflated = {{.bytes = sum.bytes(), .crc = sum.crc()}}};
+}
+
+// Compares a decrypted piece with its description in the list.
+Content::Shape checked_shape(const Archive& book, Piece& piece, WorkerTools& tools) {
+  const Entry& entry = *piece.entry;
+  const EncryptedResource& how = *piece.how;
+  const auto content = piece.content();
+  if (!how.deflated) return plain_shape(book, entry, how, content.size());
+  if (how.bytes_known && how.bytes <= kWholeBytes) {
+    const auto plain = tools.scratch(how.bytes);
+    if (!tools.deflater.inflate(content, plain)) refuse(book, entry, kNotDeflated);
+    return {.stored = content.size(), .deflated = {{.bytes = how.bytes, .crc = crc32(plain)}}};
+  }
+  InflatedSum sum(most_bytes(how, content.size()));
+  if (!sum.put(content)) refuse(book, entry, kNotDeflated);
+  return deflated_shape(book, entry, how, content.size(), sum);
+}
 
 // Checks the bytes in the archive by its checksum, and their content by inflating.
-void Decrypt::decrypt(Piece& piece, WorkerTools& tools) const {
+void decrypt(const KeyedBook& book, Piece& piece, WorkerTools& tools) {
   const Entry& entry = *piece.entry;
   if (entry.deflated) {
     const auto plain = tools.scratch(entry.bytes);
     if (!tools.deflater.inflate(piece.content(), plain)) {
-      refuse(path_, entry, "it cannot be inflated");
+      refuse(book.archive, entry, "it cannot be inflated");
     }
     std::ranges::copy(plain, piece.renew(plain.size()).begin());
   }
   auto content = piece.content();
-  if (crc32(content) != entry.crc) refuse(path_, entry, "its checksum is wrong");
+  if (crc32(content) != entry.crc) refuse(book.archive, entry, "its checksum is wrong");
   if (content.size() < 2 * kBlockBytes || content.size() % kBlockBytes != 0) {
-    refuse(path_, entry, kNotEncrypted);
+    refuse(book.archive, entry, kNotEncrypted);
   }
   crypto::Block iv;
   std::copy_n(content.begin(), kBlockBytes, iv.begin());
   content = content.subspan(kBlockBytes);
-  tools.cipher(book_, key_).decrypt({content.data(), content.data(), content.size(), &iv});
+  tools.cipher(book.number, book.key)
+      .decrypt({content.data(), content.data(), content.size(), &iv});
   const auto length = without_padding(content);
-  if (!length) refuse(path_, entry, kNotEncrypted);
+  if (!length) refuse(book.archive, entry, kNotEncrypted);
   piece.begin += kBlockBytes;
   piece.end = piece.begin + *length;
-  piece.shape.stored = *length;
-  check_decrypted(piece, tools);
+  piece.shape = checked_shape(book.archive, piece, tools);
 }
 
-// Compares a decrypted piece with its description in the list.
-void Decrypt::check_decrypted(Piece& piece, WorkerTools& tools) const {
-  const Entry& entry = *piece.entry;
-  const EncryptedResource& how = encryption_.by_licence().at(entry.name);
-  const auto content = piece.content();
-  if (!how.deflated) {
-    if (how.bytes_known && how.bytes != content.size()) refuse(path_, entry, kOtherLength);
-    return;
-  }
-  if (how.bytes_known && how.bytes <= kWholeBytes) {
-    const auto plain = tools.scratch(how.bytes);
-    if (!tools.deflater.inflate(content, plain)) refuse(path_, entry, kNotDeflated);
-    piece.shape.deflated = {.bytes = how.bytes, .crc = crc32(plain)};
-    return;
-  }
-  InflatedSum sum(most_bytes(how, content.size()));
-  if (!sum.put(content) || !sum.ended() || (how.bytes_known && sum.bytes() != how.bytes)) {
-    refuse(path_, entry, kNotDeflated);
-  }
-  piece.shape.deflated = {.bytes = sum.bytes(), .crc = sum.crc()};
-}
+}  // namespace
 
-void Decrypt::run(std::span<Piece* const> pieces, WorkerTools& tools) const {
+void decrypt_pieces(const KeyedBook& book, std::span<Piece* const> pieces, WorkerTools& tools) {
   for (Piece* const piece : pieces) {
-    try {
-      decrypt(*piece, tools);
-    } catch (...) {
-      piece->problem = std::current_exception();
-    }
+    succeeds(*piece, [&](Piece& one) { decrypt(book, one, tools); });
   }
 }
 
@@ -261,43 +266,34 @@ namespace {
 
 class DecryptedStream : public ResourceStream {
  public:
-  DecryptedStream(BooksJob& job, const Archive& book, const Entry& entry,
-                  const EncryptedResource& how, const Key& key)
-      : ResourceStream(job, book, entry, key), how_(how) {
+  DecryptedStream(BooksJob& job, const KeyedBook& book, const Entry& entry,
+                  const EncryptedResource& how)
+      : ResourceStream(job, book, entry), how_(how) {
     if (entry.bytes < 2 * kBlockBytes || entry.bytes % kBlockBytes != 0) {
-      refuse(book.path(), entry, kNotEncrypted);
+      refuse(book_, entry, kNotEncrypted);
     }
   }
 
   // Reads everything once, since the archive needs sizes and checksum in advance.
   Shape shape() override {
     if (shape_) return *shape_;
-    Shape shape{.stored = 0, .deflated = {}};
+    std::uint64_t stored = 0;
     InflatedSum sum(most_bytes(how_, entry_.bytes));
     begin();
-    for (std::size_t got = 0; (got = fill()) > 0; *shape.stored += got) {
-      if (how_.deflated && !sum.put({slice(), got})) {
-        refuse(book_.path(), entry_, kNotDeflated);
-      }
+    for (std::size_t got = 0; (got = fill()) > 0; stored += got) {
+      if (how_.deflated && !sum.put({slice(), got})) refuse(book_, entry_, kNotDeflated);
     }
-    if (how_.deflated) {
-      if (!sum.ended() || (how_.bytes_known && sum.bytes() != how_.bytes)) {
-        refuse(book_.path(), entry_, kNotDeflated);
-      }
-      shape.deflated = {.bytes = sum.bytes(), .crc = sum.crc()};
-    } else if (how_.bytes_known && how_.bytes != *shape.stored) {
-      refuse(book_.path(), entry_, kOtherLength);
-    }
-    shape_ = shape;
+    shape_ = how_.deflated ? deflated_shape(book_, entry_, how_, stored, sum)
+                           : plain_shape(book_, entry_, how_, stored);
     begin();
-    return shape;
+    return *shape_;
   }
 
  private:
   void begin() {
     stream_.emplace(book_, entry_, EntryForm::plain);
     left_ = entry_.bytes - kBlockBytes;
-    if (stream_->fill(iv_) != iv_.size()) refuse(book_.path(), entry_, "it is cut");
+    if (stream_->fill(iv_) != iv_.size()) refuse(book_, entry_, "it is cut");
   }
 
   std::size_t fill() override {
@@ -305,13 +301,13 @@ class DecryptedStream : public ResourceStream {
     if (left_ == 0) return 0;
     const auto text =
         std::span(slice(), static_cast<std::size_t>(std::min<std::uint64_t>(kSlice, left_)));
-    if (stream_->fill(text) != text.size()) refuse(book_.path(), entry_, "it is cut");
+    if (stream_->fill(text) != text.size()) refuse(book_, entry_, "it is cut");
     cipher_.decrypt({text.data(), text.data(), text.size(), &iv_});
     left_ -= text.size();
     job_.bytes_done += text.size() / 2;  // all is read twice
     if (left_ > 0) return text.size();
     const auto length = without_padding(text);
-    if (!length) refuse(book_.path(), entry_, kNotEncrypted);
+    if (!length) refuse(book_, entry_, kNotEncrypted);
     return *length;
   }
 
@@ -322,9 +318,9 @@ class DecryptedStream : public ResourceStream {
 
 }  // namespace
 
-std::unique_ptr<Content> decrypted_stream(BooksJob& job, const Archive& book, const Entry& entry,
-                                          const EncryptedResource& how, const Key& key) {
-  return std::make_unique<DecryptedStream>(job, book, entry, how, key);
+std::unique_ptr<Content> decrypted_stream(BooksJob& job, const KeyedBook& book, const Entry& entry,
+                                          const EncryptedResource& how) {
+  return std::make_unique<DecryptedStream>(job, book, entry, how);
 }
 
 }  // namespace tabane::epub

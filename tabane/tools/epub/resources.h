@@ -1,5 +1,5 @@
-// The resources of a book: encrypted with a content key, and decrypted again. Small ones are pieces
-// in memory, large ones streams.
+// The resources of a book in both directions: encrypted with a content key, and decrypted again.
+// Small ones are pieces in memory, large ones streams.
 #pragma once
 
 #include <memory>
@@ -9,52 +9,26 @@
 
 namespace tabane::epub {
 
-// Which bytes of a resource are encrypted. Deflated ones are not deflated again: a ZIP file holds
+// Returns how a resource is to be encrypted. Deflated ones are not deflated again: a ZIP file holds
 // just the raw stream that XML Encryption wants.
-enum class EncryptedForm { as_stored, deflated_now, inflated };
+EncryptedResource encryption_for(const Package& package, const Entry& entry);
 
-EncryptedForm form_of(const Package& package, const Entry& entry);
+void encrypt_pieces(const KeyedBook& book, std::span<Piece* const> pieces, WorkerTools& tools);
+void decrypt_pieces(const KeyedBook& book, std::span<Piece* const> pieces, WorkerTools& tools);
 
-// Whether the encrypted bytes are deflated ones.
-bool is_deflated(const Entry& entry, EncryptedForm form);
+// Return the content of a resource that is too large for memory; one that is encrypted is deflated
+// already, or is not to be.
+std::unique_ptr<Content> encrypted_stream(BooksJob& job, const KeyedBook& book, const Entry& entry,
+                                          const EncryptedResource& how);
+std::unique_ptr<Content> decrypted_stream(BooksJob& job, const KeyedBook& book, const Entry& entry,
+                                          const EncryptedResource& how);
 
-class Encrypt : public Transform {
- public:
-  Encrypt(std::uint64_t book, std::string path, const Key& key)
-      : book_(book), path_(std::move(path)), key_(key) {}
-  // The `how` of a piece is its EncryptedForm.
-  void run(std::span<Piece* const> pieces, WorkerTools& tools) const override;
-
- private:
-  void prepare(Piece& piece, WorkerTools& tools) const;
-
-  const std::uint64_t book_;
-  const std::string path_;
-  const Key& key_;
+struct Conversion {
+  Transform transform = nullptr;
+  decltype(&encrypted_stream) stream = nullptr;
+  bool restores = false;  // the resources, deflated as they were
 };
-
-// Returns the content of a resource that is too large for memory. form: not deflated_now.
-std::unique_ptr<Content> encrypted_stream(BooksJob& job, const Archive& book, const Entry& entry,
-                                          EncryptedForm form, const Key& key);
-
-class Decrypt : public Transform {
- public:
-  Decrypt(std::uint64_t book, std::string path, const EncryptionXml& encryption, const Key& key)
-      : book_(book), path_(std::move(path)), encryption_(encryption), key_(key) {}
-  void run(std::span<Piece* const> pieces, WorkerTools& tools) const override;
-
- private:
-  void decrypt(Piece& piece, WorkerTools& tools) const;
-  void check_decrypted(Piece& piece, WorkerTools& tools) const;
-
-  const std::uint64_t book_;
-  const std::string path_;
-  const EncryptionXml& encryption_;
-  const Key& key_;
-};
-
-// Returns the content of a resource that is too large for memory.
-std::unique_ptr<Content> decrypted_stream(BooksJob& job, const Archive& book, const Entry& entry,
-                                          const EncryptedResource& how, const Key& key);
+inline constexpr Conversion kEncrypting{encrypt_pieces, encrypted_stream, false};
+inline constexpr Conversion kDecrypting{decrypt_pieces, decrypted_stream, true};
 
 }  // namespace tabane::epub

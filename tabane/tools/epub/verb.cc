@@ -37,7 +37,7 @@ using namespace epub;
 
 enum class Direction { protect, unprotect };
 
-struct Options {
+struct BooksOptions {
   std::vector<std::string> books;
   std::string output;
   std::optional<std::string> passphrase_file;
@@ -83,7 +83,8 @@ std::string line_of(Direction direction, const BookPaths& paths, const BookResul
 // Shows progress and the result of each book.
 class BooksReporter {
  public:
-  BooksReporter(Direction direction, const Options& options, const std::vector<BookPaths>& books)
+  BooksReporter(Direction direction, const BooksOptions& options,
+                const std::vector<BookPaths>& books)
       : direction_(direction), options_(options), books_(books), line_(options.quiet) {}
 
   BooksHooks hooks() {
@@ -119,7 +120,7 @@ class BooksReporter {
   }
 
   const Direction direction_;
-  const Options& options_;
+  const BooksOptions& options_;
   const std::vector<BookPaths>& books_;
   std::mutex mutex_;
   ProgressLine line_;
@@ -148,7 +149,7 @@ lab::Json json_of(Direction direction, const std::vector<BookPaths>& paths,
           {"books", std::move(books)}};
 }
 
-int end(const Options& options, Direction direction, const std::vector<BookPaths>& books,
+int end(const BooksOptions& options, Direction direction, const std::vector<BookPaths>& books,
         const std::vector<BookResult>& results) {
   options.json.write(json_of(direction, books, results));
   const auto done = std::ranges::count_if(results, [](const auto& r) { return r.error.empty(); });
@@ -163,7 +164,7 @@ int end(const Options& options, Direction direction, const std::vector<BookPaths
   return done == all ? kOk : kFailed;
 }
 
-void check_terms(const Options& options) {
+void check_terms(const BooksOptions& options) {
   if (options.certificate.has_value() != options.private_key.has_value()) {
     throw core::UsageError("--certificate and --private-key go together");
   }
@@ -181,7 +182,7 @@ void check_terms(const Options& options) {
   }
 }
 
-std::function<Provider()> provider_of(const Options& options) {
+std::function<Provider()> provider_of(const BooksOptions& options) {
   if (!options.certificate) return [] { return Provider::for_tests(); };
   warn(crypto::warning_of(crypto::open_to_read(*options.private_key), *options.private_key));
   // Read now, so that errors in the files are reported before anything is made.
@@ -191,7 +192,7 @@ std::function<Provider()> provider_of(const Options& options) {
 }
 
 // No book and no record may replace the files of the passphrase or of the provider's key.
-void require_apart_from_keys(const Options& options, const std::vector<BookPaths>& books) {
+void require_apart_from_keys(const BooksOptions& options, const std::vector<BookPaths>& books) {
   crypto::KeyFiles files;
   for (const auto& path : {options.passphrase_file, options.certificate, options.private_key}) {
     files.add(path);
@@ -200,7 +201,7 @@ void require_apart_from_keys(const Options& options, const std::vector<BookPaths
   if (!options.json.file().empty()) files.require_none("--json", options.json.file());
 }
 
-int run(const Options& options, Direction direction) {
+int run(const BooksOptions& options, Direction direction) {
   options.json.check(false);
   check_terms(options);
   BooksRequest request{.books = places_of(options.books, options.output, options.force),
@@ -228,7 +229,7 @@ int run(const Options& options, Direction direction) {
   return end(options, direction, request.books, results);
 }
 
-std::vector<Option> common_rows(Options& options) {
+std::vector<Option> common_rows(BooksOptions& options) {
   return {{"BOOK", &options.books, "The books", {.required = true}},
           {"-o,--output OUT",
            &options.output,
@@ -238,7 +239,7 @@ std::vector<Option> common_rows(Options& options) {
            "Read the passphrase from the first line of FILE; without it tabane asks for it"}};
 }
 
-std::vector<Option> terms_rows(Options& options) {
+std::vector<Option> terms_rows(BooksOptions& options) {
   LicenceTerms& terms = options.terms;
   return {
       {"--certificate FILE", &options.certificate,
@@ -260,7 +261,7 @@ std::vector<Option> terms_rows(Options& options) {
       {"--copy N", &terms.rights.copy, "At most N characters may be copied", {.range = kFromZero}}};
 }
 
-std::vector<Option> last_rows(Options& options) {
+std::vector<Option> last_rows(BooksOptions& options) {
   return {
       {"--force", &options.force,
        "Replace books that are there, and remove from the folders of the new books the "
@@ -275,13 +276,13 @@ std::vector<Option> last_rows(Options& options) {
 }
 
 Definition define_protect() {
-  const auto options = std::make_shared<Options>();
+  const auto options = std::make_shared<BooksOptions>();
   return {table(common_rows(*options), terms_rows(*options), last_rows(*options)),
           [options](const Given&) { return run(*options, Direction::protect); }};
 }
 
 Definition define_unprotect() {
-  const auto options = std::make_shared<Options>();
+  const auto options = std::make_shared<BooksOptions>();
   return {table(common_rows(*options), last_rows(*options)),
           [options](const Given&) { return run(*options, Direction::unprotect); }};
 }

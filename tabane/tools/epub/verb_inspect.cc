@@ -22,7 +22,7 @@ namespace {
 
 using namespace epub;
 
-struct Options {
+struct InspectOptions {
   std::vector<std::string> books;
   std::optional<std::string> passphrase_file;
   JsonOption json;
@@ -139,7 +139,7 @@ Inspected inspect(const std::string& path, const std::optional<Key>& user) {
   return book;
 }
 
-int run(const Options& options) {
+int run(const InspectOptions& options) {
   options.json.check(false);
   crypto::KeyFiles files;
   files.add(options.passphrase_file);
@@ -174,7 +174,7 @@ int run(const Options& options) {
 }
 
 Definition define() {
-  const auto options = std::make_shared<Options>();
+  const auto options = std::make_shared<InspectOptions>();
   return {{{"BOOK", &options->books, "The books", {.required = true}},
            {"--passphrase-file FILE", &options->passphrase_file,
             "Try the passphrase in the first line of FILE"},
