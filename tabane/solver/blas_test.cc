@@ -37,7 +37,7 @@ TEST(BlasMemory, IsOneThreadsAtATime) {
       for (int j = 0; j < kSize; ++j) {
         for (int i = j; i < kSize; ++i) {
           const double x = c[static_cast<std::size_t>(j * kSize + i)];
-          wrong[static_cast<std::size_t>(thread)] += x != kSize * value * value ? 1 : 0;
+          wrong[thread] += x != kSize * value * value ? 1 : 0;
         }
       }
     }

@@ -54,18 +54,18 @@ TEST(BlockCyclic, GivesEachIndexToOnePart) {
   for (int count : {0, 1, 7, 8, 23, 64}) {
     for (int block : {1, 4, 100}) {
       for (int parts : {1, 2, 5}) {
-        std::vector<int> places(static_cast<std::size_t>(parts), 0);
+        std::vector<int> places(parts, 0);
         BlockCyclic all{count, block, parts, 0};
         for (int b = 0; b < all.blocks(); ++b) {
           const BlockCyclic owner = all.of(all.owner_of_block(b));
-          int& place = places[static_cast<std::size_t>(owner.mine)];
+          int& place = places[owner.mine];
           EXPECT_EQ(owner.indices_before(b), place);
           EXPECT_EQ(owner.my_block(owner.blocks_before(b)), b);
           place += all.size(b);
         }
         int sum = 0;
         for (int part = 0; part < parts; ++part) {
-          EXPECT_EQ(all.of(part).my_count(), places[static_cast<std::size_t>(part)]);
+          EXPECT_EQ(all.of(part).my_count(), places[part]);
           sum += all.of(part).my_count();
         }
         EXPECT_EQ(sum, count);

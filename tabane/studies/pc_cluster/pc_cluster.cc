@@ -267,7 +267,7 @@ Block link_block(const PcClusterOptions& options, bool watches, const AskLink& a
 
 Sample multiply(const matmul::Matrix& a, const matmul::Matrix& b, int ranks) {
   const comm::LaunchOptions launch{.ranks = ranks, .transport = comm::TransportKind::shm};
-  const auto answer = comm::launch_result<matmul::Answer>(
+  const auto answer = comm::launch_result<matmul::MatrixProduct>(
       launch, [&](comm::Comm& comm) { return matmul::solve(comm, a, b, a.bits()); });
   const solver::Solution& solution = answer->solution;
   if (!solution.check.passed())

@@ -41,7 +41,7 @@ RowSums row_sums(comm::Grid& grid, const Layout& layout, const System& system,
   for (int local = 0; local < layout.local_columns; ++local) {
     const int j = layout.columns.global(local);
     layout.read(system, j, column);
-    const double factor = j == layout.n ? -1 : x[static_cast<std::size_t>(j)];
+    const double factor = j == layout.n ? -1 : x[j];
     const double counted = j == layout.n ? 0 : 1;
     for (std::size_t i = 0; i < rows; ++i) {
       sums[i] += counted * std::abs(column[i]);
@@ -55,18 +55,17 @@ RowSums row_sums(comm::Grid& grid, const Layout& layout, const System& system,
 }
 
 std::vector<double> doubt_of(comm::Grid& grid, const Layout& layout, const RowSums& sums) {
-  std::vector<double> doubt(static_cast<std::size_t>(layout.n));
+  std::vector<double> doubt(layout.n);
   for (int local = 0; local < layout.local_rows; ++local) {
     const auto i = static_cast<std::size_t>(local);
-    doubt[static_cast<std::size_t>(layout.rows.global(local))] =
-        std::abs(sums.differences[i]) + kEps * sums.magnitudes[i];
+    doubt[layout.rows.global(local)] = std::abs(sums.differences[i]) + kEps * sums.magnitudes[i];
   }
   comm::all_reduce(grid.column(), doubt, comm::Operation::sum);
   return doubt;
 }
 
 double largest_right_side(const Layout& layout, const System& system) {
-  std::vector<double> b(static_cast<std::size_t>(layout.local_rows));
+  std::vector<double> b(layout.local_rows);
   layout.read(system, layout.n, b);
   return largest(b);
 }
@@ -114,18 +113,9 @@ LuFactors::LocalPanel LuFactors::panel(int number) const {
 
 // A = P1 L1 P2 L2 ... U: L's columns are kept as they were when their panel was done, before the
 // exchanges of later panels.
-void LuFactors::exchange(const LocalPanel& panel, std::span<double> x) const {
-  for (int i = panel.first; i < panel.first + panel.width; ++i) {
-    const auto row = static_cast<std::size_t>(i);
-    std::swap(x[row], x[static_cast<std::size_t>(pivots_[row])]);
-  }
-}
-
-void LuFactors::exchange_back(const LocalPanel& panel, std::span<double> x) const {
-  for (int i = panel.first + panel.width; i-- > panel.first;) {
-    const auto row = static_cast<std::size_t>(i);
-    std::swap(x[row], x[static_cast<std::size_t>(pivots_[row])]);
-  }
+void LuFactors::exchange(int row, std::span<double> x) const {
+  const auto pivot = static_cast<std::size_t>(pivots_[row]);
+  std::swap(x[row], x[pivot]);
 }
 
 // Adds local rows [first_row, end_row) of the panel times its part of x.
@@ -136,8 +126,7 @@ void LuFactors::take_columns(const LocalPanel& panel, std::span<const double> x,
               matrix_.at(first_row, panel.local_column), static_cast<int>(matrix_.ld()),
               x.data() + panel.first, 1, 0, rows_.data(), 1);
   for (int local = first_row; local < end_row; ++local) {
-    taken_[static_cast<std::size_t>(layout_.rows.global(local))] +=
-        rows_[static_cast<std::size_t>(local - first_row)];
+    taken_[layout_.rows.global(local)] += rows_[local - first_row];
   }
 }
 
@@ -146,8 +135,7 @@ void LuFactors::take_rows(const LocalPanel& panel, std::span<const double> x, in
                           int end_row) {
   if (!panel.mine || first_row >= end_row) return;
   for (int local = first_row; local < end_row; ++local) {
-    rows_[static_cast<std::size_t>(local - first_row)] =
-        x[static_cast<std::size_t>(layout_.rows.global(local))];
+    rows_[local - first_row] = x[layout_.rows.global(local)];
   }
   cblas_dgemv(CblasColMajor, CblasTrans, end_row - first_row, panel.width, 1,
               matrix_.at(first_row, panel.local_column), static_cast<int>(matrix_.ld()),
@@ -177,8 +165,10 @@ void LuFactors::solve(std::span<double> x) {
   std::ranges::fill(taken_, 0);
   for (int number = 0; number < layout_.panels(); ++number) {
     const LocalPanel at = panel(number);
-    exchange(at, x);
-    exchange(at, taken_);
+    for (int row = at.first; row < at.first + at.width; ++row) {
+      exchange(row, x);
+      exchange(row, taken_);
+    }
     solve_block(at, x, CblasLower, CblasNoTrans);
     take_columns(at, x, at.end, layout_.local_rows);
   }
@@ -202,7 +192,7 @@ void LuFactors::solve_transposed(std::span<double> x) {
     const LocalPanel at = panel(number);
     take_rows(at, x, at.end, layout_.local_rows);
     solve_block(at, x, CblasLower, CblasTrans);
-    exchange_back(at, x);
+    for (int row = at.first + at.width; row-- > at.first;) exchange(row, x);
   }
 }
 

@@ -52,8 +52,7 @@ class LuFactors {
     int above, end;  // local rows before those of its diagonal block, and before those below it
   };
   LocalPanel panel(int number) const;
-  void exchange(const LocalPanel& panel, std::span<double> x) const;
-  void exchange_back(const LocalPanel& panel, std::span<double> x) const;
+  void exchange(int row, std::span<double> x) const;
   void take_columns(const LocalPanel& panel, std::span<const double> x, int first_row, int end_row);
   void take_rows(const LocalPanel& panel, std::span<const double> x, int first_row, int end_row);
   void solve_block(const LocalPanel& panel, std::span<double> x, CBLAS_UPLO part,

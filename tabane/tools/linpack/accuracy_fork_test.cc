@@ -42,18 +42,18 @@ TEST(Factors, SolveWithAAndItsTransposeOnAllGrids) {
                                     .transport = comm::TransportKind::shm};
     comm::launch(ranks, [&](comm::Comm& comm) {
       comm::Grid own(comm, grid);
-      for (const int n : {1, 2, 5, 17, 40, 65}) {
+      for (const int n : {1, 2, 5, 17, 65}) {
         for (const int block : {1, 3, 8, 40}) {
+          if (block < 8 && n > 20) continue;
           for (const bool look_ahead : {true, false}) {
             const RandomSystem system(n, static_cast<std::uint64_t>(n + block));
             const Layout layout(own, n, block);
             LocalMatrix matrix(layout, system);
             Panels panels{Panel(layout), Panel(layout)};
             comm::Steps steps = make_steps(comm);
-            const Eliminated done =
-                eliminate_all(own, layout, matrix, panels, steps, {.look_ahead = look_ahead});
+            const Eliminated done = eliminate_all(own, layout, matrix, panels, steps, look_ahead);
             LuFactors factors(own, layout, matrix, done.pivots);
-            std::vector<double> due(static_cast<std::size_t>(n));
+            std::vector<double> due(n);
             RandomSystem(n, 7).read(0, 0, due);
             const std::string where = "n " + std::to_string(n) + ", " + std::to_string(block);
             std::vector<double> x = times(system, due, false);
@@ -71,14 +71,14 @@ TEST(Factors, SolveWithAAndItsTransposeOnAllGrids) {
 
 constexpr comm::GridShape kFewGrids[]{{1, 1}, {1, 2}, {2, 1}, {2, 2}};
 
-Answer solve_in_blocks(comm::GridShape grid, const System& system) {
-  return *comm::launch_result<Answer>(
+SolvedSystem solve_in_blocks(comm::GridShape grid, const System& system) {
+  return *comm::launch_result<SolvedSystem>(
       {.ranks = grid.rows * grid.columns, .transport = comm::TransportKind::shm},
       [&](comm::Comm& comm) { return solve(comm, system, {.block = 16, .grid = grid}); });
 }
 
 std::vector<double> random_numbers(int n, std::uint64_t seed) {
-  std::vector<double> numbers(static_cast<std::size_t>(n));
+  std::vector<double> numbers(n);
   RandomSystem(n, seed).read(0, 0, numbers);
   return numbers;
 }
@@ -119,7 +119,7 @@ struct Triangle {
   GivenSystem permuted(const std::vector<int>& rows, const std::vector<int>& columns) const {
     std::vector<double> a(kN * kN), right(kN);
     for (std::size_t i = 0; i < kN; ++i) {
-      right[static_cast<std::size_t>(rows[i])] = b[i];
+      right[rows[i]] = b[i];
       for (std::size_t j = i; j < kN; ++j) {
         a[static_cast<std::size_t>(columns[j] * kN + rows[i])] = j == i ? 1 : -1;
       }
@@ -128,7 +128,7 @@ struct Triangle {
   }
   std::vector<double> truth_at(const std::vector<int>& columns) const {
     std::vector<double> moved(kN);
-    for (std::size_t j = 0; j < kN; ++j) moved[static_cast<std::size_t>(columns[j])] = truth[j];
+    for (std::size_t j = 0; j < kN; ++j) moved[columns[j]] = truth[j];
     return moved;
   }
 };
@@ -136,15 +136,15 @@ struct Triangle {
 TEST(Accuracy, OfATriangleWhosePivotsAllAreOneIsKnownToBeLost) {
   std::vector<int> as_is(Triangle::kN), shuffled(Triangle::kN);
   std::iota(as_is.begin(), as_is.end(), 0);
-  for (int i = 0; i < Triangle::kN; ++i) shuffled[static_cast<std::size_t>(i)] = i * 37 % 60;
+  for (int i = 0; i < Triangle::kN; ++i) shuffled[i] = i * 37 % 60;
   const std::vector<int> reversed(as_is.rbegin(), as_is.rend());
   double worst = 0;
-  for (std::uint64_t seed = 1; seed <= 4; ++seed) {
+  for (std::uint64_t seed = 1; seed <= 2; ++seed) {
     const Triangle triangle(seed);
     for (const auto& rows : {as_is, reversed, shuffled}) {
       for (const auto& columns : {as_is, reversed, shuffled}) {
         for (const comm::GridShape grid : kFewGrids) {
-          const Answer answer = solve_in_blocks(grid, triangle.permuted(rows, columns));
+          const SolvedSystem answer = solve_in_blocks(grid, triangle.permuted(rows, columns));
           const double error = error_of(answer.x, triangle.truth_at(columns));
           worst = std::max(worst, error);
           EXPECT_GE(answer.error, error);
@@ -177,7 +177,7 @@ TEST(Accuracy, IsNotDoubtedOfSystemsThatAreOnlyScaled) {
         }
       }
       for (const comm::GridShape grid : kFewGrids) {
-        const Answer answer = solve_in_blocks(grid, GivenSystem(kN, a, right));
+        const SolvedSystem answer = solve_in_blocks(grid, GivenSystem(kN, a, right));
         EXPECT_LE(answer.error, 2e-11) << row_range << ", " << column_range;
         EXPECT_GT(answer.error, 0);
       }
@@ -188,7 +188,7 @@ TEST(Accuracy, IsNotDoubtedOfSystemsThatAreOnlyScaled) {
 // The first row is the pivot's though the second one says what x[0] is. A condition of the scaled
 // matrix would not know that.
 TEST(Accuracy, IsDoubtedWhereTheScaleOfARowSpoilsX) {
-  const Answer answer = solve_in_blocks({1, 1}, GivenSystem(2, {10, 1, 1e20, 1}, {1e20, 2}));
+  const SolvedSystem answer = solve_in_blocks({1, 1}, GivenSystem(2, {10, 1, 1e20, 1}, {1e20, 2}));
   EXPECT_TRUE(answer.solution.check.passed());
   EXPECT_GE(error_of(answer.x, {1, 1}), 0.5);
   EXPECT_GE(answer.error, 0.5);
@@ -197,7 +197,7 @@ TEST(Accuracy, IsDoubtedWhereTheScaleOfARowSpoilsX) {
 TEST(Accuracy, OfRandomSystemsIsKnownWithinSomeDigits) {
   for (const int n : {1, 2, 10, 100, 200}) {
     const RandomSystem system(n, 9);
-    const Answer answer = solve_in_blocks({2, 2}, system);
+    const SolvedSystem answer = solve_in_blocks({2, 2}, system);
     // x_ref is as far from the truth as x.
     EXPECT_GE(2 * answer.error, error_of(answer.x, solve_ref(system))) << n;
     EXPECT_LE(answer.error, 1e-9) << n;

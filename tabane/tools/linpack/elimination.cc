@@ -71,8 +71,8 @@ void exchange_in_columns(double* values, std::ptrdiff_t ld, std::span<const int>
 // cost: per column 2 width elements, each on a cache line of its own.
 void exchange_rows(LocalMatrix& matrix, const Panel& panel, int first, int count) {
   constexpr int kColumns = 4;
-  std::vector<int> pivots(static_cast<std::size_t>(panel.width()));
-  for (int i = 0; i < panel.width(); ++i) pivots[static_cast<std::size_t>(i)] = panel.pivot(i);
+  std::vector<int> pivots(panel.width());
+  for (int i = 0; i < panel.width(); ++i) pivots[i] = panel.pivot(i);
   const int end = first + count;
   int column = first;
   for (; column + kColumns <= end; column += kColumns) {
@@ -179,22 +179,20 @@ constexpr int kTileColumns = 1024;
 class Elimination {
  public:
   Elimination(comm::Grid& grid, const Layout& layout, LocalMatrix& matrix, Panels& panels,
-              comm::Steps& steps, const EliminationOptions& options)
+              comm::Steps& steps, bool look_ahead)
       : grid_(grid),
         layout_(layout),
         matrix_(matrix),
         panels_(panels),
         steps_(steps),
-        options_(options) {}
+        look_ahead_(look_ahead) {}
 
   Eliminated run();
 
  private:
   // Every second panel uses the same memory.
-  Panel& panel(int number) { return panels_[static_cast<std::size_t>(number % 2)]; }
-  std::optional<comm::Request>& request(int number) {
-    return requests_[static_cast<std::size_t>(number % 2)];
-  }
+  Panel& panel(int number) { return panels_[number % 2]; }
+  std::optional<comm::Request>& request(int number) { return requests_[number % 2]; }
   int owner_of(int number) const {
     return layout_.columns.owner_of_index(layout_.first_of(number));
   }
@@ -213,7 +211,7 @@ class Elimination {
   LocalMatrix& matrix_;
   Panels& panels_;
   comm::Steps& steps_;
-  EliminationOptions options_;
+  bool look_ahead_;
   std::array<std::optional<comm::Request>, 2> requests_;
   std::vector<double> u_;
   ExchangeRoom room_;
@@ -234,8 +232,7 @@ void Elimination::factorise_panel(int number) {
 void Elimination::begin_broadcast(int number) {
   if (grid_.columns() == 1) return;
   const auto in = steps_.in(kBroadcast);
-  if (!options_.look_ahead)
-    return comm::broadcast(grid_.row(), panel(number).all(), owner_of(number));
+  if (!look_ahead_) return comm::broadcast(grid_.row(), panel(number).all(), owner_of(number));
   request(number) = comm::ibroadcast(grid_.row(), panel(number).all(), owner_of(number));
 }
 
@@ -315,12 +312,12 @@ Eliminated Elimination::run() {
     int column =
         last < 0 ? 0
                  : layout_.columns.count_before(layout_.first_of(last) + layout_.width_of(last));
-    if (last >= 0 && !options_.look_ahead) update(last, column, layout_.local_columns);
+    if (last >= 0 && !look_ahead_) update(last, column, layout_.local_columns);
     if (number < panels) {
       finish_broadcast(number);  // of the panel that was in its place
       panel(number).place(number);
       if (is_mine(number)) {
-        if (last >= 0 && options_.look_ahead) {
+        if (last >= 0 && look_ahead_) {
           update(last, column, column + layout_.width_of(number));
           column += layout_.width_of(number);
         }
@@ -329,7 +326,7 @@ Eliminated Elimination::run() {
       begin_broadcast(number);
       if (is_mine(number)) keep_factors(number);
     }
-    if (last >= 0 && options_.look_ahead) update(last, column, layout_.local_columns);
+    if (last >= 0 && look_ahead_) update(last, column, layout_.local_columns);
     if (number < panels) {
       if (!is_mine(number)) finish_broadcast(number);
       if (done.defect < 0) done.defect = panel(number).defect();
@@ -345,8 +342,8 @@ Eliminated Elimination::run() {
 }  // namespace
 
 Eliminated eliminate_all(comm::Grid& grid, const Layout& layout, LocalMatrix& matrix,
-                         Panels& panels, comm::Steps& steps, const EliminationOptions& options) {
-  return Elimination(grid, layout, matrix, panels, steps, options).run();
+                         Panels& panels, comm::Steps& steps, bool look_ahead) {
+  return Elimination(grid, layout, matrix, panels, steps, look_ahead).run();
 }
 
 }  // namespace tabane::linpack

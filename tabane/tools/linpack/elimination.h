@@ -71,12 +71,6 @@ void factorise(comm::Grid& grid, const Layout& layout, Panel& panel, comm::Steps
 // The panel in use and the next one.
 using Panels = std::array<Panel, 2>;
 
-struct EliminationOptions {
-  // Whether the next panel is factorised and sent during this one's update. Otherwise panels are
-  // sent by blocking broadcasts.
-  bool look_ahead = true;
-};
-
 struct Eliminated {
   int defect = -1;  // the first column that has no pivot, as all its elements are zero, or -1
   std::vector<int> pivots;  // the row that was exchanged with row i in step i
@@ -84,9 +78,10 @@ struct Eliminated {
 
 // Replaces A by the factors of A = P1 L1 P2 L2 ... U, a P and an L for each panel, and b by
 // L^-1 P b: U from the diagonal on and the columns of L, without the ones on their
-// diagonals, below it. Returns the same on all ranks, which all call it.
+// diagonals, below it. look_ahead: whether the next panel is factorised and sent during this one's
+// update; otherwise panels are sent by blocking broadcasts. Returns the same on all ranks, which
+// all call it.
 Eliminated eliminate_all(comm::Grid& grid, const Layout& layout, LocalMatrix& matrix,
-                         Panels& panels, comm::Steps& steps,
-                         const EliminationOptions& options = {});
+                         Panels& panels, comm::Steps& steps, bool look_ahead = true);
 
 }  // namespace tabane::linpack

@@ -36,9 +36,9 @@ TEST_P(Leaf, FindPivotReturnsTheFirstOfTheLargest) {
 TEST_P(Leaf, FindPivotFindsItInEveryLaneAndRest) {
   for (int rows = 1; rows <= 67; ++rows) {
     for (int place = 0; place < rows; ++place) {
-      std::vector<double> column(static_cast<std::size_t>(rows), 0.5);
-      column[static_cast<std::size_t>(place)] = -3;
-      for (int i = place + 1; i < rows; i += 5) column[static_cast<std::size_t>(i)] = 3;
+      std::vector<double> column(rows, 0.5);
+      column[place] = -3;
+      for (int i = place + 1; i < rows; i += 5) column[i] = 3;
       ASSERT_EQ(find_pivot(column.data(), rows).row, place) << rows;
     }
   }

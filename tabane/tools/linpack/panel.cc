@@ -15,8 +15,7 @@ using Row = std::vector<double>;
 
 Row row_of(Panel& panel, int row) {
   Row values(static_cast<std::size_t>(panel.width()));
-  for (int j = 0; j < panel.width(); ++j)
-    values[static_cast<std::size_t>(j)] = *panel.lower(row, j);
+  for (int j = 0; j < panel.width(); ++j) values[j] = *panel.lower(row, j);
   return values;
 }
 
@@ -122,8 +121,7 @@ void Factorisation::leaf(int first, int count) {
     const double pivot = *panel_.top(column, column);
     std::array<double, kLeafColumns> u{};
     const int right = first + count - column - 1;
-    for (int i = 0; i < right; ++i)
-      u[static_cast<std::size_t>(i)] = *panel_.top(column, column + 1 + i);
+    for (int i = 0; i < right; ++i) u[i] = *panel_.top(column, column + 1 + i);
     above = panel_.rows_of_top(column + 1);
     const int below = panel_.rows() - above;
     if (pivot != 0) {

@@ -103,12 +103,11 @@ Substitution::Substitution(comm::Grid& grid, const Layout& layout, LocalMatrix& 
 void Substitution::solve_block(int number) {
   const int width = layout_.width_of(number), row = row_of(number), column = column_of(number);
   const int first_column = layout_.columns.count_before(layout_.first_of(number));
-  const std::span<double> x =
-      std::span(x_).subspan(static_cast<std::size_t>(first_column),
-                            column == grid_.my_column() ? static_cast<std::size_t>(width) : 0);
+  const std::span<double> x = std::span(x_).subspan(
+      first_column, column == grid_.my_column() ? static_cast<std::size_t>(width) : 0);
   if (row == grid_.my_row()) {
-    const std::span<double> own = std::span(sum_).subspan(
-        static_cast<std::size_t>(rows_before(number)), static_cast<std::size_t>(width));
+    const std::span<double> own =
+        std::span(sum_).subspan(rows_before(number), static_cast<std::size_t>(width));
     if (grid_.columns() > 1) comm::reduce(grid_.row(), own, comm::Operation::sum, column);
     if (!x.empty()) {
       std::ranges::copy(own, x.begin());
@@ -144,13 +143,13 @@ std::vector<double> Substitution::run() {
 std::vector<double> Substitution::whole() const {
   std::vector<double> own(x_.begin(), x_.begin() + layout_.columns.count_before(layout_.n));
   const comm::Parts<double> parts = comm::all_gather_varying(grid_.row(), own);
-  std::vector<double> x(static_cast<std::size_t>(layout_.n));
+  std::vector<double> x(layout_.n);
   const double* next = parts.values.data();
   for (int column = 0; column < grid_.columns(); ++column) {
     const solver::BlockCyclic theirs = layout_.columns.of(column);
     const int count = theirs.count_before(layout_.n);
     for (int local = 0; local < count; ++local) {
-      x[static_cast<std::size_t>(theirs.global(local))] = *next++;
+      x[theirs.global(local)] = *next++;
     }
   }
   return x;
@@ -166,11 +165,12 @@ std::vector<double> substitute(comm::Grid& grid, const Layout& layout, LocalMatr
 
 // Also solves a small system, so that the ranks have code and buffers at hand when the clock
 // starts.
-void measure_limit(comm::Grid& grid, Answer& answer) {
+void measure_limit(comm::Grid& grid, SolvedSystem& answer) {
   comm::Comm& comm = grid.all();
   comm.set_phase("rate of matrix products");
-  const int rounds = answer.n < 500 ? 3 : 8;  // not for much longer than the solution takes
-  answer.solution.limit = solver::measure_product_rate(comm, 768, rounds);
+  // Not for much longer than the solution takes.
+  answer.solution.limit = answer.n < 500 ? solver::measure_product_rate(comm, 384, 3)
+                                         : solver::measure_product_rate(comm);
   answer.solution.limit_is = "DGEMM on all ranks";
   constexpr int kSmall = 400;
   solve(comm, RandomSystem(std::min(answer.n, kSmall), 1),
@@ -179,12 +179,12 @@ void measure_limit(comm::Grid& grid, Answer& answer) {
 
 }  // namespace
 
-Answer solve(comm::Comm& comm, const System& system, const SolveOptions& options) {
+SolvedSystem solve(comm::Comm& comm, const System& system, const SolveOptions& options) {
   comm::Grid grid(comm, options.grid);
-  Answer answer{.n = system.n(),
-                .block = options.block > 0
-                             ? options.block
-                             : default_block(system.n(), {grid.rows(), grid.columns()})};
+  SolvedSystem answer{.n = system.n(),
+                      .block = options.block > 0
+                                   ? options.block
+                                   : default_block(system.n(), {grid.rows(), grid.columns()})};
   solver::Solution& solution = answer.solution;
   solution = {.ranks = comm.size(), .rows = grid.rows(), .columns = grid.columns()};
   if (options.measure_limit) measure_limit(grid, answer);
@@ -194,7 +194,7 @@ Answer solve(comm::Comm& comm, const System& system, const SolveOptions& options
   Panels panels{Panel(layout), Panel(layout)};
   comm::Steps steps = make_steps(comm);
   comm::barrier(comm);
-  const Eliminated done = eliminate_all(grid, layout, matrix, panels, steps, options.elimination);
+  const Eliminated done = eliminate_all(grid, layout, matrix, panels, steps, options.look_ahead);
   answer.defect = done.defect;
   std::vector<double> x;
   if (answer.defect < 0) x = substitute(grid, layout, matrix, steps);

@@ -14,13 +14,13 @@
 namespace tabane::linpack {
 
 struct SolveOptions {
-  int block = 0;              // columns of a panel; 0: default_block()
-  comm::GridShape grid = {};  // zeros: as fit_grid() chooses
-  EliminationOptions elimination = {};
+  int block = 0;               // columns of a panel; 0: default_block()
+  comm::GridShape grid = {};   // zeros: as fit_grid() chooses
+  bool look_ahead = true;      // see eliminate_all()
   bool measure_limit = false;  // the rate of matrix products; warms up, too
 };
 
-struct Answer {
+struct SolvedSystem {
   solver::Solution solution;
   int n = 0, block = 0;
   int defect = -1;        // the first column, from 0, that has no pivot: then there is no x; or -1
@@ -34,7 +34,7 @@ struct Answer {
 // of elimination and substitution. throws: core::UsageError if the options cannot be meant, or if
 // memory does not suffice (with the largest n that fits); core::SystemError.
 // cost: operations() and bytes_needed() below.
-Answer solve(comm::Comm& comm, const System& system, const SolveOptions& options = {});
+SolvedSystem solve(comm::Comm& comm, const System& system, const SolveOptions& options = {});
 
 inline constexpr int kMostEquations = 1000000, kMostBlock = 4096;
 

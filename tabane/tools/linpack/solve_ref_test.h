@@ -14,7 +14,7 @@ inline std::vector<double> solve_ref(const System& system) {
   const int n = system.n();
   const auto size = static_cast<std::size_t>(n);
   std::vector<std::vector<double>> column(size + 1, std::vector<double>(size));
-  for (int j = 0; j <= n; ++j) system.read(j, 0, column[static_cast<std::size_t>(j)]);
+  for (int j = 0; j <= n; ++j) system.read(j, 0, column[j]);
   for (std::size_t k = 0; k < size; ++k) {
     std::size_t pivot = k;
     for (std::size_t i = k; i < size; ++i) {

@@ -253,8 +253,7 @@ Layout::Layout(const comm::Grid& grid, int size, int block_size)
 void Layout::read(const System& system, int column, std::span<double> out) const {
   for (int local = 0; local < local_rows; local += block) {
     const int count = std::min(block, local_rows - local);
-    system.read(column, rows.global(local),
-                out.subspan(static_cast<std::size_t>(local), static_cast<std::size_t>(count)));
+    system.read(column, rows.global(local), out.subspan(local, count));
   }
 }
 

@@ -31,28 +31,15 @@ struct LinpackOptions {
   std::string matrix, right_side, output;
 };
 
-// Where the ranks will run and what memory they have, as far as this process knows before.
-struct LaunchSite {
-  int ranks;
-  comm::GridShape grid;
-  double memory;
-  bool mpi;  // so there may be more machines than this one
-};
-
-LaunchSite site_of(const comm::LaunchOptions& launch) {
-  const int ranks = comm::ranks_on_shm(launch);
-  return {ranks, comm::fit_grid(ranks, launch.grid), comm::usable_memory(),
-          comm::transport_of(launch) == comm::TransportKind::mpi};
-}
-
-int block_of(int n, const LinpackOptions& options, comm::GridShape grid) {
-  return options.block > 0 ? options.block : linpack::default_block(n, grid);
-}
-
-void require_fits(int n, const LinpackOptions& options, const LaunchSite& site) {
-  if (site.mpi) return;  // see agree()
-  linpack::require_memory(n, block_of(n, options, site.grid), site.grid, site.memory,
-                          !options.matrix.empty());
+// A file's matrix is counted, too, where all ranks share it.
+MemoryCheck memory_for(int n, const LinpackOptions& options, const comm::LaunchOptions& launch) {
+  const bool shares_file =
+      !options.matrix.empty() && comm::transport_of(launch) == comm::TransportKind::shm;
+  return MemoryCheck(launch, [=, &options, shape = launch.grid](int ranks, double bytes) {
+    const comm::GridShape grid = comm::fit_grid(ranks, shape);
+    const int block = options.block > 0 ? options.block : linpack::default_block(n, grid);
+    linpack::require_memory(n, block, grid, bytes, shares_file);
+  });
 }
 
 std::vector<double> read_right_side(const std::string& file, int n) {
@@ -67,13 +54,13 @@ std::vector<double> read_right_side(const std::string& file, int n) {
 }
 
 std::unique_ptr<linpack::System> read_system(const LinpackOptions& options,
-                                             const LaunchSite& site) {
+                                             const comm::LaunchOptions& launch) {
   auto matrix = linpack::read_matrix_market(options.matrix, [&](int rows, int columns) {
     if (rows != columns) {
       throw core::UsageError(fmt::format("{} is {} x {}, and only a square matrix can be solved",
                                          options.matrix, rows, columns));
     }
-    require_fits(rows, options, site);
+    memory_for(rows, options, launch);
   });
   std::vector<double> b;
   if (!options.right_side.empty()) b = read_right_side(options.right_side, matrix.rows);
@@ -82,24 +69,21 @@ std::unique_ptr<linpack::System> read_system(const LinpackOptions& options,
 }
 
 std::unique_ptr<linpack::System> make_system(const LinpackOptions& options,
-                                             const LaunchSite& site) {
-  if (!options.matrix.empty()) return read_system(options, site);
-  const int n = options.n >= 0 ? options.n : linpack::default_size(site.ranks, site.memory);
-  require_fits(n, options, site);
+                                             const comm::LaunchOptions& launch) {
+  if (!options.matrix.empty()) return read_system(options, launch);
+  const int n = options.n >= 0
+                    ? options.n
+                    : linpack::default_size(comm::ranks_on_shm(launch), comm::usable_memory());
+  memory_for(n, options, launch);
   return std::make_unique<linpack::RandomSystem>(n, options.seed);
 }
 
-// Takes n of rank 0, and checks the memory: under MPI each process has chosen n by itself, and none
-// has seen the memory of all.
+// Takes n of rank 0: under MPI each process has chosen n by itself.
 void agree(comm::Comm& comm, const LinpackOptions& options,
            std::unique_ptr<linpack::System>& system) {
   int n = system->n();
   comm::broadcast(comm, n, 0);
-  if (options.matrix.empty()) {
-    system = std::make_unique<linpack::RandomSystem>(n, options.seed);
-  }
-  const comm::GridShape grid = comm::fit_grid(comm.size(), options.solver.launch_options().grid);
-  linpack::require_memory(n, block_of(n, options, grid), grid, comm::usable_memory_of_all(comm));
+  if (options.matrix.empty()) system = std::make_unique<linpack::RandomSystem>(n, options.seed);
 }
 
 void write_answer(const std::filesystem::path& path, const std::vector<double>& x) {
@@ -109,7 +93,7 @@ void write_answer(const std::filesystem::path& path, const std::vector<double>& 
   core::write_output(path, text);
 }
 
-std::string title_of(const LinpackOptions& options, const linpack::Answer& answer) {
+std::string title_of(const LinpackOptions& options, const linpack::SolvedSystem& answer) {
   const solver::Solution& solution = answer.solution;
   const std::string what = options.matrix.empty()
                                ? fmt::format("random matrix of seed {}", options.seed)
@@ -134,7 +118,7 @@ std::string digits_text(int digits) {
 
 // throws: core::Error if no x solves the equations, or many do. Warns of an x with few right
 // digits.
-void review(const linpack::Answer& answer) {
+void review(const linpack::SolvedSystem& answer) {
   if (answer.defect >= 0) {
     throw core::Error(fmt::format(
         "the matrix is singular: in column {} no pivot is left, so no x or many solve it",
@@ -147,14 +131,14 @@ void review(const linpack::Answer& answer) {
              digits_text(digits));
 }
 
-std::string text_of(const LinpackOptions& options, const linpack::Answer& answer) {
+std::string text_of(const LinpackOptions& options, const linpack::SolvedSystem& answer) {
   const bool passed = answer.solution.check.passed();
   return title_of(options, answer) +
          solution_text(answer.solution,
                        passed ? digits_text(right_digits(answer.error)) + "\n" : "");
 }
 
-void add_keys(const LinpackOptions& options, const linpack::Answer& answer, lab::Json& json) {
+void add_keys(const LinpackOptions& options, const linpack::SolvedSystem& answer, lab::Json& json) {
   const bool passed = answer.solution.check.passed(), random = options.matrix.empty();
   json["n"] = answer.n;
   json["block"] = answer.block;
@@ -168,26 +152,29 @@ void add_keys(const LinpackOptions& options, const linpack::Answer& answer, lab:
 int solve(const LinpackOptions& options) {
   options.solver.check_outputs({{"-o ", options.output}});
   const comm::LaunchOptions launch = options.solver.launch_options();
-  const LaunchSite site = site_of(launch);
-  std::unique_ptr<linpack::System> system = make_system(options, site);
+  const bool under_mpi = comm::transport_of(launch) == comm::TransportKind::mpi;
+  std::unique_ptr<linpack::System> system = make_system(options, launch);
   const linpack::SolveOptions how{.block = options.block,
                                   .grid = launch.grid,
-                                  .elimination = {.look_ahead = options.look_ahead > 0},
+                                  .look_ahead = options.look_ahead > 0,
                                   .measure_limit = true};
   const auto solve_on = [&](comm::Comm& comm) {
-    if (site.mpi) agree(comm, options, system);
-    linpack::Answer answer = linpack::solve(comm, *system, how);
+    if (under_mpi) {
+      agree(comm, options, system);
+      memory_for(system->n(), options, launch).on_ranks(comm);
+    }
+    linpack::SolvedSystem answer = linpack::solve(comm, *system, how);
     if (comm.rank() == 0 && !options.output.empty() && answer.solution.check.passed() &&
         answer.defect < 0) {
       write_answer(options.output, answer.x);
     }
     return answer;
   };
-  return run_solver<linpack::Answer>(
+  return run_solver<linpack::SolvedSystem>(
       options.solver, launch,
       {.solve = solve_on,
-       .text = [&](const linpack::Answer& answer) { return text_of(options, answer); },
-       .add_keys = [&](const linpack::Answer& answer,
+       .text = [&](const linpack::SolvedSystem& answer) { return text_of(options, answer); },
+       .add_keys = [&](const linpack::SolvedSystem& answer,
                        lab::Json& json) { add_keys(options, answer, json); },
        .review = review});
 }

@@ -41,7 +41,7 @@ std::uint64_t PrimeField::multiply(std::uint64_t a, std::uint64_t b) const {
 
 std::uint64_t PrimeField::power_of_two(WideExponent exponent) const {
   if (-kTable <= exponent && exponent <= kTable) {
-    return powers_[static_cast<std::size_t>(exponent + kTable)];
+    return powers_[exponent + kTable];
   }
   const WideExponent order = static_cast<WideExponent>(prime_) - 1;
   auto left = static_cast<std::uint64_t>((exponent % order + order) % order);
@@ -76,8 +76,7 @@ std::uint64_t PrimeField::weight(int j) const {
 Sketch::Sketch(const PrimeField& field, int rows, int first_column, int threads)
     : field_(field),
       first_column_(first_column),
-      sums_(static_cast<std::size_t>(threads),
-            std::vector<std::uint64_t>(static_cast<std::size_t>(rows))) {}
+      sums_(static_cast<std::size_t>(threads), std::vector<std::uint64_t>(rows)) {}
 
 std::vector<std::uint64_t> Sketch::rows() const {
   std::vector<std::uint64_t> rows = sums_[0];
@@ -230,7 +229,7 @@ std::vector<std::uint64_t> weights_of(const Operands& operands, const PrimeField
   for (int j = 0; j < operands.columns(); ++j) {
     bool finite = true;
     for (int part = 0; part < parts; ++part) {
-      const View& b = operands.b[static_cast<std::size_t>(part)];
+      const View& b = operands.b[part];
       for (int k = 0; k < b.rows(); ++k) finite = finite && mpfr_number_p(b.at(k, j)) != 0;
     }
     for (int part = 0; part < parts; ++part) {
@@ -269,7 +268,7 @@ bool row_is_wrong(const Operands& operands, const Target& target, const PrimeFie
   const auto terms = static_cast<std::size_t>(operands.terms());
   std::uint64_t expected = 0, found = sketch;
   for (int part = 0; part < operands.parts; ++part) {
-    const View& a = operands.a[static_cast<std::size_t>(part)];
+    const View& a = operands.a[part];
     for (std::size_t k = 0; k < terms; ++k) {
       const mpfr_srcptr x = a.at(i, static_cast<int>(k));
       if (!mpfr_number_p(x)) return false;
@@ -323,7 +322,7 @@ solver::Check verify(const Operands& operands, const Target& target, const Prime
   const std::vector<std::uint64_t> weighed = weigh(operands, field, weights);
   int wrong = wrong_of_drawn(operands, target, field.prime());
   for (int i = 0; i < operands.rows(); ++i) {
-    const std::uint64_t own = sketch[static_cast<std::size_t>(i)];
+    const std::uint64_t own = sketch[i];
     if (row_is_wrong(operands, target, field, i, weights, weighed, own)) ++wrong;
   }
   return {static_cast<double>(wrong), 0};

@@ -51,7 +51,7 @@ class Sketch {
   std::uint64_t weight(int j) const { return field_.weight(first_column_ + j); }
   // exact: x_ij. One thread at a time may use a thread's number.
   void add(std::size_t thread, int i, std::uint64_t weight, std::uint64_t exact, mpfr_srcptr c) {
-    std::uint64_t& sum = sums_[thread][static_cast<std::size_t>(i)];
+    std::uint64_t& sum = sums_[thread][i];
     sum = field_.add(sum, field_.multiply(weight, field_.subtract(exact, field_.of(c))));
   }
   std::vector<std::uint64_t> rows() const;
@@ -92,9 +92,7 @@ struct Target {
   ExponentRange range = {};
   Sketch* sketch = nullptr;
   int first_row = 0, first_column = 0;  // where the product begins in the matrices
-  mpfr_ptr at(int i, int j, int part) const {
-    return c[static_cast<std::size_t>(part)]->at(first_row + i, first_column + j);
-  }
+  mpfr_ptr at(int i, int j, int part) const { return c[part]->at(first_row + i, first_column + j); }
 };
 
 // Which element, and which part of it.

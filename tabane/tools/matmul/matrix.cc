@@ -107,13 +107,13 @@ bool Matrix::operator==(const Matrix& other) const {
   return true;
 }
 
-Matrix Matrix::part(Range rows, Range columns) const {
+Matrix Matrix::part(IndexRange rows, IndexRange columns) const {
   Matrix part(rows.size(), columns.size(), bits_);
   part.unpack({0, rows.size()}, {0, columns.size()}, pack(rows, columns));
   return part;
 }
 
-std::vector<std::uint64_t> Matrix::pack(Range rows, Range columns) const {
+std::vector<std::uint64_t> Matrix::pack(IndexRange rows, IndexRange columns) const {
   std::vector<std::uint64_t> words;
   words.reserve(static_cast<std::size_t>(rows.size()) * static_cast<std::size_t>(columns.size()) *
                 (limbs_each_ + 2));
@@ -128,7 +128,7 @@ std::vector<std::uint64_t> Matrix::pack(Range rows, Range columns) const {
   return words;
 }
 
-void Matrix::unpack(Range rows, Range columns, std::span<const std::uint64_t> words) {
+void Matrix::unpack(IndexRange rows, IndexRange columns, std::span<const std::uint64_t> words) {
   TABANE_ASSERT(words.size() == static_cast<std::size_t>(rows.size()) *
                                     static_cast<std::size_t>(columns.size()) * (limbs_each_ + 2));
   const std::uint64_t* next = words.data();

@@ -13,10 +13,10 @@
 namespace tabane::matmul {
 
 // Which rows and columns of a matrix: [first, end).
-struct Range {
+struct IndexRange {
   int first = 0, end = 0;
   int size() const { return end - first; }
-  bool operator==(const Range&) const = default;
+  bool operator==(const IndexRange&) const = default;
 };
 
 // rows x columns numbers of one precision, row by row, all in two pieces of memory. MPFR's
@@ -45,10 +45,10 @@ class Matrix {
   // Bit by bit; NaN equals NaN, and -0 is not +0.
   bool operator==(const Matrix& other) const;
 
-  Matrix part(Range rows, Range columns) const;
+  Matrix part(IndexRange rows, IndexRange columns) const;
   // A part as words for a message, and back.
-  std::vector<std::uint64_t> pack(Range rows, Range columns) const;
-  void unpack(Range rows, Range columns, std::span<const std::uint64_t> words);
+  std::vector<std::uint64_t> pack(IndexRange rows, IndexRange columns) const;
+  void unpack(IndexRange rows, IndexRange columns, std::span<const std::uint64_t> words);
 
  private:
   std::size_t index(int i, int j) const {

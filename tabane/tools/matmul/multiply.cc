@@ -35,7 +35,7 @@ class Temporary {
 };
 
 struct TermBlock {
-  Range i, j, k;
+  IndexRange i, j, k;
 };
 
 void add_terms(const TermBlock& terms, const Matrix& a, const Matrix& b, Matrix& c,
@@ -70,7 +70,7 @@ Matrix blocked_loop(const Matrix& a, const Matrix& b, mpfr_prec_t bits, mpfr_rnd
   const long each = bits / 8 + static_cast<long>(sizeof(__mpfr_struct));
   while (block < 128 && 3 * 4L * block * block * each <= 1L << 18) block *= 2;
   const auto cut = [block](int first, int end) {
-    return Range{first, std::min(first + block, end)};
+    return IndexRange{first, std::min(first + block, end)};
   };
   for (int j = 0; j < b.columns(); j += block) {
     for (int k = 0; k < a.columns(); k += block) {
@@ -128,9 +128,9 @@ IntegerLoop::IntegerLoop(const Operands& operands, const ProductPlan& plan)
     integers.magnitudes.reserve(count * integers.limbs);
     integers.signs.reserve(count);
     for (int part = 0; part < parts_; ++part) {
-      const View& matrix = (a ? operands.a : operands.b)[static_cast<std::size_t>(part)];
+      const View& matrix = (a ? operands.a : operands.b)[part];
       for (const int number : numbers) {
-        const std::int64_t low = (a ? group.a : group.b)[static_cast<std::size_t>(number)].low;
+        const std::int64_t low = (a ? group.a : group.b)[number].low;
         for (std::size_t t = 0; t < integers.terms; ++t) {
           const int k = group.terms.index[t];
           const std::int64_t shift = group.terms.shift[t];
@@ -161,7 +161,7 @@ void IntegerLoop::add_part(const mp_limb_t* x, const signed char* x_signs, const
     } else {
       mpn_mul(product.data(), y, y_limbs, x, x_limbs);
     }
-    mp_limb_t& top = sum[static_cast<std::size_t>(limbs)];
+    mp_limb_t& top = sum[limbs];
     if (sign > 0) {
       top += mpn_add_n(sum.data(), sum.data(), product.data(), limbs);
     } else {
@@ -224,7 +224,7 @@ class Product {
         sum_outliers(own(plan.rows), plan.columns);
       }
     }
-    std::vector<int> all(static_cast<std::size_t>(operands_.columns()));
+    std::vector<int> all(operands_.columns());
     std::iota(all.begin(), all.end(), 0);
     sum_outliers(own(plan.outlier_rows), all);
     sum_outliers(own(plan.rows), plan.outlier_columns);
@@ -234,7 +234,7 @@ class Product {
   // Returns those of these rows that this rank finishes.
   std::vector<int> own(std::vector<int> rows) const {
     if (spread_ == nullptr) return rows;
-    const Range own = spread_->rows_of(spread_->comm().rank());
+    const IndexRange own = spread_->rows_of(spread_->comm().rank());
     std::erase_if(rows, [&](int row) { return row < own.first || row >= own.end; });
     return rows;
   }
@@ -247,9 +247,7 @@ class Product {
       std::vector<mp_limb_t> integer;
       for (std::size_t c = 0; c < plan.columns.size(); ++c) {
         const int i = plan.rows[r], j = plan.columns[c];
-        const WideExponent shift =
-            static_cast<WideExponent>(group.a[static_cast<std::size_t>(i)].low) +
-            group.b[static_cast<std::size_t>(j)].low;
+        const WideExponent shift = static_cast<WideExponent>(group.a[i].low) + group.b[j].low;
         for (int part = 0; part < operands_.parts; ++part) {
           writers_[thread]->write({i, j, part}, magnitude_of(loop.compute(r, c, part, integer)),
                                   shift);

@@ -96,7 +96,7 @@ TEST(MpMultiply, TakesNumbersOfOtherPrecisionsThanTheResult) {
 }
 
 TEST(MpMultiply, IsExactForGradedMatrices) {
-  constexpr int kN = 40;
+  constexpr int kN = 28;
   const Matrix x = test_matrix(kN, kN, 90, 1), y = test_matrix(kN, kN, 90, 1, 2);
   const auto graded = [](const Matrix& m, long by_row, long by_column) {
     return of(kN, kN, m.bits(), [&](int i, int j, mpfr_ptr to) {
@@ -115,7 +115,7 @@ TEST(MpMultiply, IsExactForGradedMatrices) {
 
 // Products of doubles from two threads must not meet in OpenBLAS's working memory.
 TEST(MpMultiply, IsTheSameWithSeveralThreadsAtOnce) {
-  constexpr int kN = 300;
+  constexpr int kN = 200;
   const Matrix x = test_matrix(kN, kN, 256, 1), y = test_matrix(kN, kN, 256, 1, 2);
   const Matrix one = multiply(x, y, 256, {.method = Method::residues});
   for (int run = 0; run < 12; ++run) {

@@ -103,7 +103,7 @@ mpfr_prec_t Operands::bits_of_b() const {
 void Operands::append_row(int i, int part, std::vector<__mpfr_struct>& x) const {
   for (int p = 0; p < parts; ++p) {
     for (int k = 0; k < terms(); ++k) {
-      x.push_back(*a[static_cast<std::size_t>(p)].at(i, k));
+      x.push_back(*a[p].at(i, k));
       if (p == 1 && part == 0) x.back()._mpfr_sign = -x.back()._mpfr_sign;
     }
   }
@@ -117,8 +117,7 @@ void Operands::append_column(int j, int part, std::vector<__mpfr_struct>& y) con
 }
 
 ShiftedTerms all_terms(int count) {
-  ShiftedTerms terms{std::vector<int>(static_cast<std::size_t>(count)),
-                     std::vector<std::int64_t>(static_cast<std::size_t>(count))};
+  ShiftedTerms terms{std::vector<int>(count), std::vector<std::int64_t>(count)};
   std::iota(terms.index.begin(), terms.index.end(), 0);
   return terms;
 }
@@ -132,11 +131,11 @@ std::int64_t lowest_bit(mpfr_srcptr x) {
 }
 
 std::vector<ExponentSpan> spans_of_a(const Operands& operands, const ShiftedTerms& terms) {
-  std::vector<ExponentSpan> spans(static_cast<std::size_t>(operands.rows()), nothing_seen());
+  std::vector<ExponentSpan> spans(operands.rows(), nothing_seen());
   for (int part = 0; part < operands.parts; ++part) {
-    const View& a = operands.a[static_cast<std::size_t>(part)];
+    const View& a = operands.a[part];
     for (int i = 0; i < a.rows(); ++i) {
-      ExponentSpan& span = spans[static_cast<std::size_t>(i)];
+      ExponentSpan& span = spans[i];
       for (std::size_t t = 0; t < terms.index.size(); ++t) {
         see(span, a.at(i, terms.index[t]), terms.shift[t]);
       }
@@ -147,12 +146,12 @@ std::vector<ExponentSpan> spans_of_a(const Operands& operands, const ShiftedTerm
 }
 
 std::vector<ExponentSpan> spans_of_b(const Operands& operands, const ShiftedTerms& terms) {
-  std::vector<ExponentSpan> spans(static_cast<std::size_t>(operands.columns()), nothing_seen());
+  std::vector<ExponentSpan> spans(operands.columns(), nothing_seen());
   for (int part = 0; part < operands.parts; ++part) {
-    const View& b = operands.b[static_cast<std::size_t>(part)];
+    const View& b = operands.b[part];
     for (std::size_t t = 0; t < terms.index.size(); ++t) {
       for (int j = 0; j < b.columns(); ++j) {
-        see(spans[static_cast<std::size_t>(j)], b.at(terms.index[t], j), -terms.shift[t]);
+        see(spans[j], b.at(terms.index[t], j), -terms.shift[t]);
       }
     }
   }

@@ -67,7 +67,7 @@ class View {
   View() = default;
   View(const Matrix& matrix)  // NOLINT: all of it
       : View(matrix, {0, matrix.rows()}, {0, matrix.columns()}) {}
-  View(const Matrix& matrix, Range rows, Range columns)
+  View(const Matrix& matrix, IndexRange rows, IndexRange columns)
       : matrix_(&matrix), rows_(rows), columns_(columns) {}
 
   int rows() const { return rows_.size(); }
@@ -76,7 +76,7 @@ class View {
   std::size_t limbs() const { return matrix_->limbs_of_element(); }
   mpfr_srcptr at(int i, int j) const { return matrix_->at(rows_.first + i, columns_.first + j); }
   // Of these rows and columns.
-  View part(Range rows, Range columns) const {
+  View part(IndexRange rows, IndexRange columns) const {
     return {*matrix_,
             {rows_.first + rows.first, rows_.first + rows.end},
             {columns_.first + columns.first, columns_.first + columns.end}};
@@ -84,7 +84,7 @@ class View {
 
  private:
   const Matrix* matrix_ = nullptr;
-  Range rows_, columns_;
+  IndexRange rows_, columns_;
 };
 
 // Real matrices, or the real and imaginary parts of complex ones.

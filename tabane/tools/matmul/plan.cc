@@ -150,7 +150,7 @@ std::vector<std::int64_t> widths_of(const std::vector<TermGroup>& groups,
 
 std::int64_t widest(const std::vector<ExponentSpan>& spans, const std::vector<int>& chosen) {
   std::int64_t most = 0;
-  for (const int i : chosen) most = std::max(most, spans[static_cast<std::size_t>(i)].width());
+  for (const int i : chosen) most = std::max(most, spans[i].width());
   return most;
 }
 
@@ -248,14 +248,14 @@ Grading grading_of(const Operands& operands, const TermGroup& all) {
     if (mpfr_regular_p(x)) most = std::max<std::int64_t>(most, mpfr_get_exp(x) - span.high);
   };
   for (int part = 0; part < operands.parts; ++part) {
-    const View& a = operands.a[static_cast<std::size_t>(part)];
-    const View& b = operands.b[static_cast<std::size_t>(part)];
+    const View& a = operands.a[part];
+    const View& b = operands.b[part];
     for (std::size_t t = 0; t < terms; ++t) {
       for (int i = 0; i < a.rows(); ++i) {
-        see(grading.a[t], a.at(i, static_cast<int>(t)), all.a[static_cast<std::size_t>(i)]);
+        see(grading.a[t], a.at(i, static_cast<int>(t)), all.a[i]);
       }
       for (int j = 0; j < b.columns(); ++j) {
-        see(grading.b[t], b.at(static_cast<int>(t), j), all.b[static_cast<std::size_t>(j)]);
+        see(grading.b[t], b.at(static_cast<int>(t), j), all.b[j]);
       }
     }
   }
@@ -271,7 +271,7 @@ std::vector<TermGroup> cut(const Operands& operands, const TermGroup& all, const
     if (grading.a[t] != kNone && grading.b[t] != kNone) least = std::min(least, grading.sum(t));
   }
   if (least < -kMostRange || least >= 0) return {};
-  std::vector<ShiftedTerms> parts(static_cast<std::size_t>(count));
+  std::vector<ShiftedTerms> parts(count);
   for (std::size_t t = 0; t < grading.a.size(); ++t) {
     if (grading.a[t] == kNone || grading.b[t] == kNone) continue;  // its products are zeros
     const auto part = static_cast<std::size_t>(grading.sum(t) * count / (least - 1));

@@ -15,16 +15,16 @@
 namespace tabane::matmul {
 namespace {
 
-std::vector<Range> all_primes(const std::vector<int>& counts) {
-  std::vector<Range> all;
+std::vector<IndexRange> all_primes(const std::vector<int>& counts) {
+  std::vector<IndexRange> all;
   for (const int count : counts) all.push_back({0, count});
   return all;
 }
 
 }  // namespace
 
-Planes::Planes(std::vector<Range> primes) : primes_(std::move(primes)) {
-  for (const Range& each : primes_) {
+Planes::Planes(std::vector<IndexRange> primes) : primes_(std::move(primes)) {
+  for (const IndexRange& each : primes_) {
     first_.push_back(first_.back() + static_cast<std::size_t>(each.size()));
   }
 }
@@ -32,13 +32,13 @@ Planes::Planes(std::vector<Range> primes) : primes_(std::move(primes)) {
 Planes::Planes(const std::vector<int>& counts) : Planes(all_primes(counts)) {}
 
 std::span<const int> PrimeSpread::rows_of(int rank, std::span<const int> block) const {
-  const Range rows = rows_of(rank);
+  const IndexRange rows = rows_of(rank);
   const auto first = std::lower_bound(block.begin(), block.end(), rows.first);
   return {first, std::lower_bound(first, block.end(), rows.end)};
 }
 
 Planes PrimeSpread::planes(const std::vector<int>& counts, int rank) const {
-  std::vector<Range> primes;
+  std::vector<IndexRange> primes;
   for (const int count : counts) primes.push_back(share(count, comm_.size(), rank));
   return Planes(std::move(primes));
 }
@@ -53,7 +53,7 @@ void PrimeSpread::exchange(const ResidueBlock& block, const std::int32_t* own,
     const std::size_t first =
         static_cast<std::size_t>(rows.data() - block.rows.data()) * block.columns;
     const std::size_t size = rows.size() * block.columns;
-    const Range primes = here.primes(group);
+    const IndexRange primes = here.primes(group);
     for (int prime = primes.first; prime < primes.end; ++prime, out += size) {
       const std::size_t plane = here.at(group, block.parts, part, prime);
       std::copy_n(own + plane * block.rows.size() * block.columns + first, size, out);
@@ -67,7 +67,7 @@ void PrimeSpread::exchange(const ResidueBlock& block, const std::int32_t* own,
     const std::span<const int> rows = rows_of(to, block.rows);
     const Planes of_sender = planes(block.counts, from);
     for (std::size_t group = 0; group < block.counts.size(); ++group) {
-      const Range primes = of_sender.primes(group);
+      const IndexRange primes = of_sender.primes(group);
       for (int part = 0; part < block.parts; ++part) {
         std::int32_t* const place =
             complete + all.at(group, block.parts, part, primes.first) * size;
@@ -245,9 +245,9 @@ class ResidueProduct {
                            g};
     const std::vector<Tile> tiles = tiles_of_block();
     const int step = static_cast<int>(blocks_.primes);
-    const Range own = own_.primes(g);
+    const IndexRange own = own_.primes(g);
     for (int first = own.first; first < own.end; first += step) {
-      const Range primes{first, std::min(first + step, own.end)};
+      const IndexRange primes{first, std::min(first + step, own.end)};
       const double begin = now();
       operands.a.fill(block_rows_, primes, threads_);
       operands.b.fill(block_columns_, primes, threads_);
@@ -276,7 +276,7 @@ class ResidueProduct {
   }
 
   static void multiply_plane(Worker& worker, const Tile& tile, const GroupOperands& operands,
-                             int prime, int plane, Range terms) {
+                             int prime, int plane, IndexRange terms) {
     const auto a_stride = static_cast<std::size_t>(operands.a.stride());
     const auto b_stride = static_cast<std::size_t>(operands.b.stride());
     const auto first = static_cast<std::size_t>(terms.first);
@@ -362,8 +362,7 @@ class ResidueProduct {
     for (std::size_t g = 0; g < moduli_.size(); ++g) {
       const TermGroup& group = plan_.groups[g];
       worker.values[g] = magnitude_of(worker.rebuilds[g].integer(e));
-      worker.shifts[g] = static_cast<WideExponent>(group.a[static_cast<std::size_t>(at.i)].low) +
-                         group.b[static_cast<std::size_t>(at.j)].low;
+      worker.shifts[g] = static_cast<WideExponent>(group.a[at.i].low) + group.b[at.j].low;
     }
     if (moduli_.size() == 1) return worker.writer.write(at, worker.values[0], worker.shifts[0]);
     worker.writer.write_sum(at, worker.values, worker.shifts);

@@ -14,7 +14,7 @@
 namespace tabane::matmul {
 
 // Returns the part-th of so many parts, whose sizes differ by at most one.
-inline Range share(int size, int parts, int part) {
+inline IndexRange share(int size, int parts, int part) {
   const auto edge = [&](int at) { return static_cast<int>(static_cast<long>(size) * at / parts); };
   return {edge(part), edge(part + 1)};
 }
@@ -23,10 +23,10 @@ inline Range share(int size, int parts, int part) {
 class Planes {
  public:
   // Some of the primes of each group, or all of so many.
-  explicit Planes(std::vector<Range> primes);
+  explicit Planes(std::vector<IndexRange> primes);
   explicit Planes(const std::vector<int>& counts);
 
-  Range primes(std::size_t group) const { return primes_[group]; }
+  IndexRange primes(std::size_t group) const { return primes_[group]; }
   std::size_t count() const { return first_.back(); }  // of one part
   std::size_t at(std::size_t group, int parts, int part, int prime) const {
     return first_[group] * static_cast<std::size_t>(parts) +
@@ -34,7 +34,7 @@ class Planes {
   }
 
  private:
-  std::vector<Range> primes_;
+  std::vector<IndexRange> primes_;
   std::vector<std::size_t> first_{0};  // planes of one part before those of a group, and behind all
 };
 
@@ -55,7 +55,7 @@ class PrimeSpread {
 
   comm::Comm& comm() const { return comm_; }
   // The rows that a rank puts together; those of them that are in a block.
-  Range rows_of(int rank) const { return share(rows_, comm_.size(), rank); }
+  IndexRange rows_of(int rank) const { return share(rows_, comm_.size(), rank); }
   std::span<const int> rows_of(int rank, std::span<const int> block) const;
   std::size_t most_rows() const {
     return static_cast<std::size_t>((rows_ + comm_.size() - 1) / comm_.size());

@@ -20,49 +20,8 @@ namespace {
 constexpr double kMostSum = 0x1p53 - 0x1p26;
 // A reduced residue is at most p / 2 + kSlack: the quotient is rounded from a rounded product.
 constexpr double kSlack = 2;
-
-std::uint64_t power(std::uint64_t base, std::uint64_t exponent, std::uint64_t modulus) {
-  std::uint64_t result = 1;
-  for (base %= modulus; exponent > 0; exponent >>= 1, base = base * base % modulus) {
-    if (exponent & 1) result = result * base % modulus;
-  }
-  return result;
-}
-
-// Miller and Rabin's test; these bases decide it below 2^32 (Jaeschke). n: odd, above 61.
-bool is_prime(std::uint32_t n) {
-  for (const std::uint32_t small : {3U, 5U, 7U, 11U, 13U, 17U, 19U, 23U, 29U, 31U, 37U}) {
-    if (n % small == 0) return false;
-  }
-  std::uint32_t odd = n - 1;
-  int twos = 0;
-  for (; odd % 2 == 0; odd /= 2) ++twos;
-  for (const std::uint32_t base : {2U, 7U, 61U}) {
-    std::uint64_t x = power(base, odd, n);
-    if (x == 1 || x == n - 1) continue;
-    int squarings = 1;
-    for (; squarings < twos && x != n - 1; ++squarings) x = x * x % n;
-    if (x != n - 1) return false;
-  }
-  return true;
-}
-
-// Returns the largest ones up to `most` whose product has more than `bits` bits.
-std::vector<std::uint32_t> choose_primes(std::uint32_t most, double bits) {
-  std::vector<std::uint32_t> primes;
-  double have = 0;
-  for (std::uint32_t n = most | 1; have <= bits; n -= 2) {
-    if (n < 1000) throw core::UsageError("the exponents or bits are too many for residues");
-    if (n > most || !is_prime(n)) continue;
-    primes.push_back(n);
-    have += std::log2(n) - 1e-9;
-  }
-  return primes;
-}
-
-double symmetric(std::uint64_t residue, std::uint32_t p) {
-  return residue > p / 2 ? static_cast<double>(residue) - p : static_cast<double>(residue);
-}
+// Of Miller and Rabin, as GMP's manual asks for; below 2^46 GMP's answer is exact.
+constexpr int kRounds = 25;
 
 // An integer that frees itself.
 class Integer {
@@ -76,6 +35,33 @@ class Integer {
  private:
   mpz_t value_;
 };
+
+std::uint64_t power(std::uint64_t base, std::uint64_t exponent, std::uint64_t modulus) {
+  std::uint64_t result = 1;
+  for (base %= modulus; exponent > 0; exponent >>= 1, base = base * base % modulus) {
+    if (exponent & 1) result = result * base % modulus;
+  }
+  return result;
+}
+
+// Returns the largest ones up to `most` whose product has more than `bits` bits.
+std::vector<std::uint32_t> choose_primes(std::uint32_t most, double bits) {
+  std::vector<std::uint32_t> primes;
+  Integer number;
+  double have = 0;
+  for (std::uint32_t n = most | 1; have <= bits; n -= 2) {
+    if (n < 1000) throw core::UsageError("the exponents or bits are too many for residues");
+    mpz_set_ui(number, n);
+    if (n > most || mpz_probab_prime_p(number, kRounds) == 0) continue;
+    primes.push_back(n);
+    have += std::log2(n) - 1e-9;
+  }
+  return primes;
+}
+
+double symmetric(std::uint64_t residue, std::uint32_t p) {
+  return residue > p / 2 ? static_cast<double>(residue) - p : static_cast<double>(residue);
+}
 
 // Writes x, at least 0, as digits between -2^(bits - 1) and 2^(bits - 1).
 void balanced_digits(mpz_srcptr x, int bits, int count, double* out) {
@@ -240,7 +226,7 @@ Residues::Residues(Side side, const Operands& operands, const TermGroup& group,
       digits_(static_cast<std::size_t>(side == Side::a ? moduli.a_digits : moduli.b_digits)),
       values_(values) {}
 
-void Residues::fill(std::span<const int> numbers, Range some_primes, int threads) {
+void Residues::fill(std::span<const int> numbers, IndexRange some_primes, int threads) {
   numbers_ = numbers;
   primes_ = some_primes;
   plane_size_ = numbers.size() * terms();
@@ -252,7 +238,7 @@ void Residues::fill(std::span<const int> numbers, Range some_primes, int threads
   run_tasks(threads, blocks, [&](std::size_t thread, std::size_t task) {
     const std::size_t first = task * block, count = std::min(block, plane_size_ - first);
     for (int part = 0; part < operands_.parts; ++part) {
-      std::optional<Scratch>& own = scratch[thread][static_cast<std::size_t>(part)];
+      std::optional<Scratch>& own = scratch[thread][part];
       if (!own) own.emplace(side(part).limbs(), digits_, primes, block);
       fill_block(part, first, count, *own);
     }
@@ -270,7 +256,7 @@ void Residues::read_digits(int part, std::size_t first, std::size_t count, Scrat
     const int number = numbers_[a ? outer_at : inner_at];
     const int k = group_.terms.index[term];
     const std::int64_t shift = group_.terms.shift[term];
-    const ExponentSpan& span = (a ? group_.a : group_.b)[static_cast<std::size_t>(number)];
+    const ExponentSpan& span = (a ? group_.a : group_.b)[number];
     scratch.numbers[e] = significand_of(a ? matrix.at(number, k) : matrix.at(k, number),
                                         a ? span.low - shift : span.low + shift);
     if (++inner_at == inner) {

@@ -46,7 +46,6 @@ struct Moduli {
   std::vector<double> out_of, whole;
 
   int count() const { return static_cast<int>(primes.size()); }
-  int digits_of_result() const { return out_digits - 1; }
 };
 
 // Returns how many primes hold sums of `terms` products of integers of a_width and b_width bits,
@@ -92,7 +91,7 @@ class Residues {
 
   // Fills in the lines `numbers`, which must live as long as the residues are used, for some
   // primes. Side a: line after line; side b: term after term.
-  void fill(std::span<const int> numbers, Range primes, int threads);
+  void fill(std::span<const int> numbers, IndexRange primes, int threads);
 
   // plane: 0, or 1 for the imaginary part and 2 for the sum. prime: one of those filled in.
   double* plane(int plane, int prime) const {
@@ -105,9 +104,7 @@ class Residues {
  private:
   struct Scratch;
   std::size_t terms() const { return group_.terms.index.size(); }
-  const View& side(int part) const {
-    return (side_ == Side::a ? operands_.a : operands_.b)[static_cast<std::size_t>(part)];
-  }
+  const View& side(int part) const { return (side_ == Side::a ? operands_.a : operands_.b)[part]; }
   Modulus modulus(int prime) const {
     const auto at = static_cast<std::size_t>(prime);
     return {moduli_.primes[at], moduli_.inverses[at]};
@@ -121,7 +118,7 @@ class Residues {
   const TermGroup& group_;
   const Moduli& moduli_;
   std::size_t digits_, plane_size_ = 0;
-  Range primes_;
+  IndexRange primes_;
   std::span<const int> numbers_;
   double* values_;
 };

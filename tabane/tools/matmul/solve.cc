@@ -19,8 +19,8 @@ namespace {
 enum TimedStep { kProduct, kCollect };
 
 // The block of a rank.
-struct Block {
-  Range rows, columns;
+struct RankBlock {
+  IndexRange rows, columns;
 };
 
 // By a model of random numbers.
@@ -39,16 +39,6 @@ bool shares_primes(const Operands& operands, comm::Grid& grid, const SolveOption
   return options.grid.rows == 0 && primes_are_cheaper(operands, grid);
 }
 
-double seconds_of_slowest(const comm::StepTable& steps) {
-  double most = 0;
-  for (const auto& rank : steps.ranks) {
-    double sum = 0;
-    for (const comm::StepTime& step : rank) sum += step.seconds;
-    most = std::max(most, sum);
-  }
-  return most;
-}
-
 std::uint64_t common_seed(comm::Comm& comm) {
   std::uint64_t seed = 0;
   if (comm.rank() == 0) {
@@ -59,9 +49,10 @@ std::uint64_t common_seed(comm::Comm& comm) {
   return seed;
 }
 
-class Run {
+class Multiplication {
  public:
-  Run(comm::Comm& comm, const Operands& operands, mpfr_prec_t bits, const SolveOptions& options)
+  Multiplication(comm::Comm& comm, const Operands& operands, mpfr_prec_t bits,
+                 const SolveOptions& options)
       : operands_(operands),
         bits_(bits),
         options_(options),
@@ -73,7 +64,7 @@ class Run {
     own_ = block_of(comm.rank());
   }
 
-  Answer run() {
+  MatrixProduct run() {
     comm::Comm& comm = grid_.all();
     answer_.solution.ranks = comm.size();
     answer_.solution.rows = spread_ ? comm.size() : grid_.rows();
@@ -95,7 +86,7 @@ class Run {
     }
     solver::Solution& solution = answer_.solution;
     solution.steps = steps.gather();
-    solution.seconds = seconds_of_slowest(solution.steps);
+    solution.seconds = solution.steps.seconds_of_slowest();
     solution.operations = static_cast<double>(operands_.rows()) * operands_.columns() *
                           operands_.terms() * (operands_.parts == 2 ? 4 : 1);
     comm.set_phase("check");
@@ -106,7 +97,7 @@ class Run {
   }
 
  private:
-  Block block_of(int rank) const {
+  RankBlock block_of(int rank) const {
     if (spread_) return {spread_->rows_of(rank), {0, operands_.columns()}};
     return {share(operands_.rows(), grid_.rows(), rank / grid_.columns()),
             share(operands_.columns(), grid_.columns(), rank % grid_.columns())};
@@ -114,14 +105,18 @@ class Run {
 
   void measure_limit() {
     grid_.all().set_phase("rate of matrix products");
-    answer_.solution.limit = solver::measure_product_rate(grid_.all());
+    const double products =
+        static_cast<double>(operands_.rows()) * operands_.columns() * operands_.terms();
+    // Not for much longer than the product takes.
+    answer_.solution.limit = products < 1e7 ? solver::measure_product_rate(grid_.all(), 384, 3)
+                                            : solver::measure_product_rate(grid_.all());
     answer_.solution.limit_is = "DGEMM on all ranks";
   }
 
   void make_result() {
     if (grid_.all().rank() != 0) return;
     answer_.c = make_matrix(operands_.rows(), operands_.columns());
-    sums_.resize(static_cast<std::size_t>(operands_.rows()));
+    sums_.resize(operands_.rows());
   }
 
   ComplexMatrix make_matrix(int rows, int columns) const {
@@ -137,7 +132,7 @@ class Run {
   Operands own_operands() const {
     Operands part{{}, {}, operands_.parts};
     for (std::size_t p = 0; p < static_cast<std::size_t>(operands_.parts); ++p) {
-      const Range terms{0, operands_.terms()};
+      const IndexRange terms{0, operands_.terms()};
       part.a[p] = spread_ ? operands_.a[p] : operands_.a[p].part(own_.rows, terms);
       part.b[p] = operands_.b[p].part(terms, own_.columns);
     }
@@ -161,14 +156,14 @@ class Run {
     multiply_operands(part, target, product, answer_.cost, spread_ ? &*spread_ : nullptr);
     own_sums_ = sketch.rows();
     if (!spread_) return;
-    own_sums_.resize(static_cast<std::size_t>(own_.rows.end));
+    own_sums_.resize(own_.rows.end);
     own_sums_.erase(own_sums_.begin(), own_sums_.begin() + own_.rows.first);
   }
 
   // Rank 0 puts the blocks of all together, and adds up their sketches.
   void collect() {
     comm::Comm& comm = grid_.all();
-    const Range rows{0, own_.rows.size()}, columns{0, own_.columns.size()};
+    const IndexRange rows{0, own_.rows.size()}, columns{0, own_.columns.size()};
     if (comm.rank() != 0) {
       comm.send(0, block_.re.pack(rows, columns));
       if (operands_.parts == 2) comm.send(0, block_.im.pack(rows, columns));
@@ -176,7 +171,7 @@ class Run {
       return;
     }
     for (int rank = 0; rank < comm.size(); ++rank) {
-      const Block block = block_of(rank);
+      const RankBlock block = block_of(rank);
       const auto take = [&](Matrix& c) {
         c.unpack(block.rows, block.columns, comm.recv_view<std::uint64_t>(rank).values());
       };
@@ -184,7 +179,7 @@ class Run {
       if (rank != 0 && operands_.parts == 2) take(answer_.c.im);
       std::vector<std::uint64_t> sums = own_sums_;
       if (rank != 0) {
-        sums.resize(static_cast<std::size_t>(block.rows.size()));
+        sums.resize(block.rows.size());
         comm.recv(rank, sums);
       }
       for (std::size_t i = 0; i < sums.size(); ++i) {
@@ -201,22 +196,22 @@ class Run {
   PrimeField field_;
   double memory_;
   std::optional<PrimeSpread> spread_;  // if the primes are shared out
-  Block own_;
-  Answer answer_;
+  RankBlock own_;
+  MatrixProduct answer_;
   ComplexMatrix block_;
   std::vector<std::uint64_t> own_sums_, sums_;  // of the block; on rank 0 of all rows
 };
 
 }  // namespace
 
-Answer solve(comm::Comm& comm, const Matrix& a, const Matrix& b, mpfr_prec_t bits,
-             const SolveOptions& options) {
-  return Run(comm, operands_of(a, b), bits, options).run();
+MatrixProduct solve(comm::Comm& comm, const Matrix& a, const Matrix& b, mpfr_prec_t bits,
+                    const SolveOptions& options) {
+  return Multiplication(comm, operands_of(a, b), bits, options).run();
 }
 
-Answer solve(comm::Comm& comm, const ComplexMatrix& a, const ComplexMatrix& b, mpfr_prec_t bits,
-             const SolveOptions& options) {
-  return Run(comm, operands_of(a, b), bits, options).run();
+MatrixProduct solve(comm::Comm& comm, const ComplexMatrix& a, const ComplexMatrix& b,
+                    mpfr_prec_t bits, const SolveOptions& options) {
+  return Multiplication(comm, operands_of(a, b), bits, options).run();
 }
 
 }  // namespace tabane::matmul

@@ -26,7 +26,7 @@ struct SolveOptions {
   bool measure_limit = false;  // the rate of products of doubles
 };
 
-struct Answer {
+struct MatrixProduct {
   // operations: multiply-adds of the plain algorithm. Its check counts rows of the result whose
   // sketch or sample was wrong: see verify().
   solver::Solution solution;
@@ -43,9 +43,9 @@ struct Answer {
 // gets the result. On shm ranks see the matrices that the caller has made before. Its steps and
 // seconds are those of the product and of collecting it.
 // throws: as multiply(); core::UsageError if grid and ranks do not fit.
-Answer solve(comm::Comm& comm, const Matrix& a, const Matrix& b, mpfr_prec_t bits,
-             const SolveOptions& options = {});
-Answer solve(comm::Comm& comm, const ComplexMatrix& a, const ComplexMatrix& b, mpfr_prec_t bits,
-             const SolveOptions& options = {});
+MatrixProduct solve(comm::Comm& comm, const Matrix& a, const Matrix& b, mpfr_prec_t bits,
+                    const SolveOptions& options = {});
+MatrixProduct solve(comm::Comm& comm, const ComplexMatrix& a, const ComplexMatrix& b,
+                    mpfr_prec_t bits, const SolveOptions& options = {});
 
 }  // namespace tabane::matmul

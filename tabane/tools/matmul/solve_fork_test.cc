@@ -22,7 +22,7 @@ TEST(MpSolve, GivesTheSameBitsOnAnyGrid) {
         const SolveOptions options{
             .product = {.rounding = MPFR_RNDD, .threads = 2, .method = method},
             .grid = {shape.rows, shape.columns}};
-        const Answer answer = solve(comm, a, b, 150, options);
+        const MatrixProduct answer = solve(comm, a, b, 150, options);
         if (comm.rank() != 0) return;
         EXPECT_TRUE(answer.c.re == expected);
         EXPECT_TRUE(answer.solution.check.passed());
@@ -43,7 +43,7 @@ TEST(MpSolve, GivesTheSameBitsFromSharedPrimes) {
     for (const double memory : {1e9, 40e3}) {
       for (const Method method : {Method::residues, Method::integers, Method::automatic}) {
         comm::launch({.ranks = ranks}, [&](comm::Comm& comm) {
-          const Answer answer = solve(
+          const MatrixProduct answer = solve(
               comm, a, b, 150,
               {.product = {.rounding = MPFR_RNDD, .threads = 2, .memory = memory, .method = method},
                .shares = Shares::primes});
@@ -76,14 +76,14 @@ TEST(MpSolve, GivesComplexProductsAndThoseOfNextToNothing) {
   const Matrix none(0, 3, 70), some(3, 1, 70);
   comm::launch({.ranks = 4}, [&](comm::Comm& comm) {
     for (const Shares shares : {Shares::blocks, Shares::primes}) {
-      const Answer answer =
+      const MatrixProduct answer =
           solve(comm, a, b, 70, {.product = {.method = Method::residues}, .shares = shares});
       if (comm.rank() == 0 && (!(answer.c.re == expected.re) || !(answer.c.im == expected.im) ||
                                !answer.solution.check.passed())) {
         throw std::runtime_error("wrong");
       }
     }
-    const Answer empty = solve(comm, none, some, 70);
+    const MatrixProduct empty = solve(comm, none, some, 70);
     if (comm.rank() != 0) return;
     if (!empty.solution.check.passed() || empty.c.re.columns() != 1) {
       throw std::runtime_error("wrong");

@@ -111,9 +111,9 @@ double loop_seconds(const MatmulOptions& options, const Matrices& matrices) {
   return (core::tick_clock().now() - begin) / (rows * row);
 }
 
-struct ComparedAnswer : mp::Answer {
+struct ComparedAnswer : mp::MatrixProduct {
   double loop = 0;  // seconds of a multiply-add of the plain loop; 0: not measured
-  auto fields() { return std::tuple_cat(Answer::fields(), std::tie(loop)); }
+  auto fields() { return std::tuple_cat(MatrixProduct::fields(), std::tie(loop)); }
 };
 
 std::string method_text(const mp::Cost& cost) {
@@ -129,7 +129,7 @@ std::string method_text(const mp::Cost& cost) {
 }
 
 // The product's seconds, and what of them a thread of rank 0 did, in shares.
-std::string shares_text(const mp::Answer& answer, int threads) {
+std::string shares_text(const mp::MatrixProduct& answer, int threads) {
   const mp::Cost& cost = answer.cost;
   const double all = answer.solution.seconds * threads / 100;
   if (cost.method != mp::Method::residues || cost.product_seconds == 0) return "";
@@ -140,7 +140,7 @@ std::string shares_text(const mp::Answer& answer, int threads) {
 }
 
 // As "2x1 ranks", "2 ranks that share the primes" or "1x1 rank of 2 threads".
-std::string workers_text(const mp::Answer& answer, int threads) {
+std::string workers_text(const mp::MatrixProduct& answer, int threads) {
   const solver::Solution& solution = answer.solution;
   const std::string how = threads > 1 ? fmt::format(" of {} threads", threads) : "";
   if (answer.primes_are_shared) {

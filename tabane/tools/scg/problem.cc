@@ -65,7 +65,7 @@ void check(const Problem& problem) {
   bool determined = false;
   for (int side = 0; side < kSides; ++side) {
     const std::size_t length = side == kNorth || side == kSouth ? problem.columns : problem.rows;
-    const Side& given = problem.sides[static_cast<std::size_t>(side)];
+    const Side& given = problem.sides[side];
     check_values(given.values, 1, length, fmt::format("boundary {}", kSideNames[side]));
     determined |= given.condition == Condition::dirichlet;
   }

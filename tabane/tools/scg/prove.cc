@@ -111,8 +111,8 @@ double Refinement::curvature() {
   const auto add = [&](const double* faces, const double* p, const double* other) {
     for (std::ptrdiff_t j = 0; j < columns; ++j) {
       const double difference = p[j] - other[j];
-      differences_[static_cast<std::size_t>(j)] = difference;
-      flows_[static_cast<std::size_t>(j)] = faces[j] * difference;
+      differences_[j] = difference;
+      flows_[j] = faces[j] * difference;
     }
     sum += simd::dot(differences_, flows_);
   };

@@ -234,8 +234,8 @@ std::size_t default_iterations(const Problem& problem) {
 
 }  // namespace
 
-Answer solve(comm::Comm& comm, const Problem& problem, const SolveOptions& options,
-             std::vector<double>* values) {
+SolvedMesh solve(comm::Comm& comm, const Problem& problem, const SolveOptions& options,
+                 std::vector<double>* values) {
   const comm::GridShape grid = choose_grid(comm.size(), problem, options.grid);
   const Block block = block_of(problem, grid, comm.rank());
   System scaled(problem, block);
@@ -246,11 +246,11 @@ Answer solve(comm::Comm& comm, const Problem& problem, const SolveOptions& optio
       options.most_iterations > 0 ? options.most_iterations : default_iterations(problem);
   const Progress progress = iterate(comm, scaled, halo, steps, options.tolerance, most);
   scaled.unscale();
-  Answer answer{.rows = problem.rows,
-                .columns = problem.columns,
-                .iterations = progress.iterations,
-                .converged = progress.converged,
-                .bytes_per_unknown = bytes_per_unknown(is_uniform(problem))};
+  SolvedMesh answer{.rows = problem.rows,
+                    .columns = problem.columns,
+                    .iterations = progress.iterations,
+                    .converged = progress.converged,
+                    .bytes_per_unknown = bytes_per_unknown(is_uniform(problem))};
   solver::Solution& solution = answer.solution;
   solution.ranks = comm.size();
   solution.rows = grid.rows;

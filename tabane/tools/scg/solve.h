@@ -25,7 +25,7 @@ struct SolveOptions {
   bool measure_limit = false;       // the triad of all ranks, after the solution
 };
 
-struct Answer {
+struct SolvedMesh {
   solver::Solution solution;  // the limit is what the triad's bandwidth allows
   std::size_t rows = 0, columns = 0, iterations = 0;
   bool converged = false;        // has come to the tolerance, by itself or by the proof
@@ -43,8 +43,8 @@ struct Answer {
 // the residual are at most the tolerance, and passes only then. values: if not null, u, row by row,
 // on rank 0; or null on all ranks. The problem has passed check(). throws: core::UsageError if the
 // grid does not fit the mesh.
-Answer solve(comm::Comm& comm, const Problem& problem, const SolveOptions& options,
-             std::vector<double>* values = nullptr);
+SolvedMesh solve(comm::Comm& comm, const Problem& problem, const SolveOptions& options,
+                 std::vector<double>* values = nullptr);
 
 // The steps of a solution that are timed.
 enum TimedStep { kDirection, kUpdate, kHalo, kWaiting, kReductions, kRest };

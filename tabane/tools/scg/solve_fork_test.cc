@@ -14,14 +14,14 @@
 namespace tabane::scg {
 namespace {
 
-using Solved = std::pair<Answer, std::vector<double>>;
+using Solved = std::pair<SolvedMesh, std::vector<double>>;
 
 Solved solved(const Problem& problem, int ranks = 1, const SolveOptions& options = {}) {
   check(problem);
   const auto result = comm::launch_result<Solved>(
       {.ranks = ranks, .transport = comm::TransportKind::shm}, [&](comm::Comm& comm) {
         std::vector<double> values;
-        Answer answer = solve(comm, problem, options, &values);
+        SolvedMesh answer = solve(comm, problem, options, &values);
         return Solved{std::move(answer), std::move(values)};
       });
   return result.value();
@@ -37,7 +37,7 @@ double largest_difference(const std::vector<double>& a, const std::vector<double
 TEST(SolveMesh, TakesTheIterationsOfTheReport) {
   for (const auto& [n, iterations] : {std::pair{100U, 222.0}, {200U, 446.0}, {400U, 894.0}}) {
     for (const int ranks : {1, 2}) {
-      const Answer answer = solved({.rows = n, .columns = n}, ranks).first;
+      const SolvedMesh answer = solved({.rows = n, .columns = n}, ranks).first;
       EXPECT_NEAR(static_cast<double>(answer.iterations), iterations, 1) << n << ", " << ranks;
       EXPECT_TRUE(answer.converged);
       EXPECT_TRUE(answer.solution.check.passed());
@@ -47,11 +47,11 @@ TEST(SolveMesh, TakesTheIterationsOfTheReport) {
 }
 
 TEST(SolveMesh, ReducesTwiceAnIterationAndOnceBefore) {
-  const Answer answer = solved({.rows = 30, .columns = 30}, 2).first;
+  const SolvedMesh answer = solved({.rows = 30, .columns = 30}, 2).first;
   const auto& names = answer.solution.steps.names;
   const auto step = std::ranges::find(names, "reductions") - names.begin();
   for (const auto& rank : answer.solution.steps.ranks) {
-    EXPECT_EQ(rank[static_cast<std::size_t>(step)].times, 2 * answer.iterations + 1);
+    EXPECT_EQ(rank[step].times, 2 * answer.iterations + 1);
   }
 }
 
@@ -219,7 +219,7 @@ TEST(SolveMesh, FailsWhereItHasNotConverged) {
   for (const Problem& problem :
        {Problem{.rows = 30, .columns = 30}, Manufactured{true, true}.problem(30, 30)}) {
     for (const bool prove : {false, true}) {
-      const Answer answer = solved(problem, 2, {.most_iterations = 5, .prove = prove}).first;
+      const SolvedMesh answer = solved(problem, 2, {.most_iterations = 5, .prove = prove}).first;
       EXPECT_EQ(answer.iterations, 5U);
       EXPECT_FALSE(answer.converged || answer.solution.check.passed()) << prove;
     }
@@ -237,7 +237,7 @@ TEST(SolveMesh, BoundsTheErrorWhereItIsAskedToOrKVariesMuch) {
   jump.k.array = {12, 12, std::vector<double>(144, 1)};
   for (const auto& [least, asks] : {std::pair{1e-4, false}, {0.9e-4, true}}) {
     jump.k.array.values[77] = least;
-    const Answer answer = solved(jump).first;
+    const SolvedMesh answer = solved(jump).first;
     EXPECT_EQ(answer.proof.asked, asks);
     EXPECT_TRUE(answer.solution.check.passed());
   }

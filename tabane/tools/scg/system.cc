@@ -139,7 +139,7 @@ void Halo::copy_edge(const Field& field, int side, std::vector<double>& to) cons
 
 void Halo::begin(const Field& p) {
   for (int side = 0; side < kSides; ++side) {
-    std::vector<double>& sent = edges_[static_cast<std::size_t>(side)].sent;
+    std::vector<double>& sent = edges_[side].sent;
     if (!sent.empty()) copy_edge(p, side, sent);
   }
   start();
@@ -149,7 +149,7 @@ void Halo::begin(const Field& p) {
 // care for its edges.
 void Halo::begin(const Field& r, double beta, const Field& p) {
   for (int side = 0; side < kSides; ++side) {
-    std::vector<double>& sent = edges_[static_cast<std::size_t>(side)].sent;
+    std::vector<double>& sent = edges_[side].sent;
     if (sent.empty()) continue;
     if (side == kNorth || side == kSouth) {
       combine(edge_of(r, block_, side, false).first, beta, edge_of(p, block_, side, false).first,
@@ -167,8 +167,8 @@ void Halo::begin(const Field& r, double beta, const Field& p) {
 void Halo::start() {
   requests_.clear();
   for (int side = 0; side < kSides; ++side) {
-    Edge& edge = edges_[static_cast<std::size_t>(side)];
-    const int neighbour = block_.neighbours[static_cast<std::size_t>(side)];
+    Edge& edge = edges_[side];
+    const int neighbour = block_.neighbours[side];
     if (neighbour < 0) continue;
     requests_.push_back(
         comm_.irecv(neighbour, edge.received, opposite(static_cast<SideIndex>(side))));
@@ -183,7 +183,7 @@ void Halo::wait() {
 
 void Halo::place(const Field& p) {
   for (int side = 0; side < kSides; ++side) {
-    const std::vector<double>& received = edges_[static_cast<std::size_t>(side)].received;
+    const std::vector<double>& received = edges_[side].received;
     if (received.empty()) continue;
     const EdgeElements edge = edge_of(p, block_, side, true);
     for (std::size_t i = 0; i < received.size(); ++i) {
@@ -195,7 +195,7 @@ void Halo::place(const Field& p) {
 double Halo::cut_edges(const Field& p, const Couplings& couplings) const {
   double sum = 0;
   for (const int side : {kNorth, kWest}) {
-    const Edge& edge = edges_[static_cast<std::size_t>(side)];
+    const Edge& edge = edges_[side];
     if (edge.sent.empty()) continue;
     if (couplings.east == nullptr) {
       sum += 0.25 * simd::dot(edge.sent, edge.received);

@@ -80,13 +80,14 @@ Extras extras_of(const ScgOptions& options, const Problem& problem) {
           .proof = options.solve.prove || needs_proof(problem)};
 }
 
-Answer solve_on(comm::Comm& comm, const ScgOptions& options, const Problem& problem,
-                comm::GridShape grid) {
+SolvedMesh solve_on(comm::Comm& comm, const ScgOptions& options, const Problem& problem,
+                    comm::GridShape grid) {
   SolveOptions how = options.solve;
   how.grid = grid;
   how.measure_limit = true;
   std::vector<double> values;
-  Answer answer = solve(comm, problem, how, extras_of(options, problem).values ? &values : nullptr);
+  SolvedMesh answer =
+      solve(comm, problem, how, extras_of(options, problem).values ? &values : nullptr);
   if (comm.rank() != 0 || !answer.solution.check.passed()) return answer;
   if (!options.output.empty()) {
     solver::write_npy(options.output, problem.rows, problem.columns, values);
@@ -97,12 +98,12 @@ Answer solve_on(comm::Comm& comm, const ScgOptions& options, const Problem& prob
   return answer;
 }
 
-double share_of_proof(const Answer& answer) {
+double share_of_proof(const SolvedMesh& answer) {
   return answer.proof.seconds / (answer.proof.seconds + answer.solution.seconds);
 }
 
 // What is known of the error of u.
-std::string error_text(const Answer& answer) {
+std::string error_text(const SolvedMesh& answer) {
   const Proof& proof = answer.proof;
   if (!proof.asked) return "error of u: not bounded; --prove bounds it\n";
   const std::string cost =
@@ -114,7 +115,7 @@ std::string error_text(const Answer& answer) {
                      proof.bound, digits, cost);
 }
 
-std::string text_of(const Answer& answer) {
+std::string text_of(const SolvedMesh& answer) {
   const double points = static_cast<double>(answer.rows) * static_cast<double>(answer.columns) *
                         static_cast<double>(answer.iterations);
   return fmt::format(
@@ -127,7 +128,7 @@ std::string text_of(const Answer& answer) {
       error_text(answer), kOperations, kLeastOperations, answer.bytes_per_unknown);
 }
 
-void add_keys(const Answer& answer, lab::Json& json) {
+void add_keys(const SolvedMesh& answer, lab::Json& json) {
   json["unknowns"] = {answer.rows, answer.columns};
   json["iterations"] = answer.iterations;
   json["converged"] = answer.converged;
@@ -154,8 +155,8 @@ int scg(const ScgOptions& options) {
     memory.on_ranks(comm);
     return solve_on(comm, options, problem, launch.grid);
   };
-  return run_solver<Answer>(options.solver, launch,
-                            {.solve = solve_checked, .text = text_of, .add_keys = add_keys});
+  return run_solver<SolvedMesh>(options.solver, launch,
+                                {.solve = solve_checked, .text = text_of, .add_keys = add_keys});
 }
 
 Definition define() {

@@ -205,7 +205,7 @@ void add_patch(EdgeRun& run, const Patch& patch, bool continues) {
 std::vector<EdgeRun> edge_runs(const Region& region, int first, int count) {
   std::vector<EdgeRun> runs;
   for (int i = first; i < first + count; ++i) {
-    const Patch& patch = region.patches[static_cast<std::size_t>(i)];
+    const Patch& patch = region.patches[i];
     const Patch* const before =
         i == first ? nullptr : &region.patches[static_cast<std::size_t>(i) - 1];
     const bool same_face = before != nullptr && before->face == patch.face;

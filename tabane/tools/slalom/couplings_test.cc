@@ -108,7 +108,7 @@ TEST(Couplings, AreThoseOfTheCorners) {
         const std::vector<double> all = all_couplings(geometry, region, block);
         for (int i = 0; i < n; ++i) {
           for (int j = 0; j < n; ++j) {
-            const auto at = [&](int k) { return region.patches[static_cast<std::size_t>(k)]; };
+            const auto at = [&](int k) { return region.patches[k]; };
             const double due = coupling_by_corners(geometry, at(i), at(j));
             const double size = 8 * std::numbers::pi * std::sqrt(at(i).area() * at(j).area());
             ASSERT_NEAR(all[static_cast<std::size_t>(j * n + i)], due, 1e-11 * size)
@@ -129,7 +129,7 @@ TEST(Couplings, SumUpToTheArea) {
     for (int i = 0; i < n; ++i) {
       double sum = 0;
       for (int j = 0; j < n; ++j) sum += all[static_cast<std::size_t>(j * n + i)];
-      const double due = 8 * std::numbers::pi * region.patches[static_cast<std::size_t>(i)].area();
+      const double due = 8 * std::numbers::pi * region.patches[i].area();
       EXPECT_NEAR(sum / due, 1, deviation) << i << " of " << n;
     }
   }

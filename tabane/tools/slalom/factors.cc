@@ -39,8 +39,7 @@ void LdlFactors::eliminate_first_face(PanelExchange& panels, comm::Steps& steps)
         }
       }
       for (int j = 0; j < size; ++j) {
-        panels.scales(0)[static_cast<std::size_t>(j)] =
-            1 / couplings_.sums()[static_cast<std::size_t>(first.begin(b) + j)];
+        panels.scales(0)[j] = 1 / couplings_.sums()[first.begin(b) + j];
       }
     }
     panels.share(first.owner_of_block(b));
@@ -53,9 +52,7 @@ void LdlFactors::eliminate_first_face(PanelExchange& panels, comm::Steps& steps)
 // M^q behind the first face = C22 - diag(S / rho^q) + rho^q of the first face K, in place.
 // cost: per number 4 operations, 16 B read and 24 B written.
 void LdlFactors::make_systems(const Geometry& geometry, const Region& region) {
-  const auto rho = [&](int colour, int face) {
-    return geometry.reflectivity[static_cast<std::size_t>(colour)][static_cast<std::size_t>(face)];
-  };
+  const auto rho = [&](int colour, int face) { return geometry.reflectivity[colour][face]; };
   const double rho0 = rho(0, 0), rho1 = rho(1, 0), rho2 = rho(2, 0);
   double* const c = of(0).numbers();
   double* const k = of(1).numbers();
@@ -107,7 +104,7 @@ void LdlFactors::factor_panel(int k, PanelExchange& panels, comm::Grid& grid, co
   }
   for (int q = 0; q < kColours; ++q) {
     for (int j = 0; j < size; ++j) {
-      panels.scales(q)[static_cast<std::size_t>(j)] = 1 / block(q)[j * (size + 1)];
+      panels.scales(q)[j] = 1 / block(q)[j * (size + 1)];
     }
     if (panels.rows() == 0) continue;
     const double* const below = of(q).at(k + 1, k);
@@ -187,7 +184,7 @@ class Substitution {
  private:
   static Vectors vectors(int size) {
     Vectors all;
-    for (std::vector<double>& one : all) one.assign(static_cast<std::size_t>(size), 0);
+    for (std::vector<double>& one : all) one.assign(size, 0);
     return all;
   }
   const solver::BlockCyclic& rows() const { return factors_.distribution().rows; }
@@ -197,8 +194,8 @@ class Substitution {
   double rho(int q, int patch) const { return of_face(geometry_.reflectivity, q, patch); }
   double epsilon(int q, int patch) const { return of_face(geometry_.emissivity, q, patch); }
   double of_face(const std::array<Faces, kColours>& values, int q, int patch) const {
-    const int face = region_.patches[static_cast<std::size_t>(patch)].face;
-    return values[static_cast<std::size_t>(q)][static_cast<std::size_t>(face)];
+    const int face = region_.patches[patch].face;
+    return values[q][face];
   }
   double* part_of(int q) { return part_.data() + static_cast<std::ptrdiff_t>(q) * size_; }
 
@@ -226,10 +223,10 @@ void Substitution::start_from_first_face() {
   const solver::BlockCyclic& first = factors_.distribution().first;
   if (first.my_count() == 0 || rows().my_count() == 0) return;
   for (int q = 0; q < kColours; ++q) {
-    const std::vector<double> light(static_cast<std::size_t>(first.my_count()), epsilon(q, 0));
+    const std::vector<double> light(first.my_count(), epsilon(q, 0));
     cblas_dgemv(CblasColMajor, CblasNoTrans, rows().my_count(), first.my_count(), 1,
                 couplings_.first(), static_cast<int>(couplings_.ld_first()), light.data(), 1, 1,
-                to_subtract_[static_cast<std::size_t>(q)].data(), 1);
+                to_subtract_[q].data(), 1);
   }
 }
 
@@ -238,7 +235,7 @@ void Substitution::subtract_from_right_side(int k) {
   for (int q = 0; q < kColours; ++q) {
     for (int i = 0; i < size_; ++i) {
       const int patch = factors_.distribution().first_face + rows().begin(k) + i;
-      const double sum = couplings_.sums()[static_cast<std::size_t>(patch)];
+      const double sum = couplings_.sums()[patch];
       part_of(q)[i] = -sum * epsilon(q, patch) / rho(q, patch) - part_of(q)[i];
     }
   }
@@ -258,8 +255,7 @@ void Substitution::multiply_below(int k, bool transposed) {
   if (count == 0) return;
   for (int q = 0; q < kColours; ++q) {
     LowerPart& factor = factors_.of(q);
-    double* const rest =
-        (transposed ? found_ : to_subtract_)[static_cast<std::size_t>(q)].data() + begin;
+    double* const rest = (transposed ? found_ : to_subtract_)[q].data() + begin;
     cblas_dgemv(CblasColMajor, transposed ? CblasTrans : CblasNoTrans, count, size_, 1,
                 factor.at(k + 1, k), static_cast<int>(factor.ld(k)), transposed ? rest : part_of(q),
                 1, 1, transposed ? part_of(q) : rest, 1);
@@ -272,7 +268,7 @@ void Substitution::forward(int k) {
   const int begin = rows().indices_before(k);
   if (in_row_of(k)) {
     for (int q = 0; q < kColours; ++q) {
-      std::copy_n(to_subtract_[static_cast<std::size_t>(q)].begin() + begin, size_, part_of(q));
+      std::copy_n(to_subtract_[q].begin() + begin, size_, part_of(q));
     }
     comm::reduce(grid_.row(), part_, comm::Operation::sum, columns().owner_of_block(k));
   }
@@ -283,8 +279,7 @@ void Substitution::forward(int k) {
       const double* const d = factors_.of(q).at(k, k);
       const std::size_t ld = factors_.of(q).ld(k);
       for (int i = 0; i < size_; ++i) {
-        found_[static_cast<std::size_t>(q)][static_cast<std::size_t>(begin + i)] =
-            part_of(q)[i] / d[static_cast<std::size_t>(i) * (ld + 1)];
+        found_[q][begin + i] = part_of(q)[i] / d[static_cast<std::size_t>(i) * (ld + 1)];
       }
     }
   }
@@ -304,14 +299,14 @@ void Substitution::backward(int k) {
   if (!in_row_of(k)) return;
   if (in_column_of(k)) {
     for (int q = 0; q < kColours; ++q) {
-      const double* const found = found_[static_cast<std::size_t>(q)].data() + begin;
+      const double* const found = found_[q].data() + begin;
       for (int i = 0; i < size_; ++i) part_of(q)[i] = found[i] - part_of(q)[i];
     }
     solve_diagonal(k, true);
   }
   comm::broadcast(grid_.row(), part_, columns().owner_of_block(k));
   for (int q = 0; q < kColours; ++q) {
-    std::copy_n(part_of(q), size_, found_[static_cast<std::size_t>(q)].begin() + begin);
+    std::copy_n(part_of(q), size_, found_[q].begin() + begin);
   }
 }
 
@@ -366,7 +361,7 @@ std::vector<double> Substitution::gather() {
           static_cast<std::size_t>(q) * static_cast<std::size_t>(distribution.first_face) +
           static_cast<std::size_t>(i);
       radiosities[static_cast<std::size_t>(q) * n + static_cast<std::size_t>(i)] =
-          epsilon(q, i) + rho(q, i) / couplings_.sums()[static_cast<std::size_t>(i)] * first[place];
+          epsilon(q, i) + rho(q, i) / couplings_.sums()[i] * first[place];
     }
   }
   return radiosities;

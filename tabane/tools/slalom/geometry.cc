@@ -204,7 +204,7 @@ Region cut_into_patches(const Geometry& geometry, int patches) {
         fmt::format("{} patches do not cover 6 faces: give at least {}", patches, kLeastPatches));
   }
   Region region{.begin = share_patches(geometry, patches), .patches = {}};
-  region.patches.reserve(static_cast<std::size_t>(patches));
+  region.patches.reserve(patches);
   for (int face = 0; face < kFaces; ++face) {
     const std::int64_t count = region.count(face);
     if (count < 1) refuse_eccentric(geometry, patches);

@@ -22,12 +22,10 @@ struct Geometry {
   std::array<double, 3> box{};
   std::array<Faces, kColours> reflectivity{}, emissivity{};
 
-  double width(int face) const { return box[static_cast<std::size_t>(face % 3)]; }
-  double height(int face) const { return box[static_cast<std::size_t>((face + 1) % 3)]; }
+  double width(int face) const { return box[face % 3]; }
+  double height(int face) const { return box[(face + 1) % 3]; }
   // Place of the face on its normal axis.
-  double depth(int face) const {
-    return face < 3 ? 0 : box[static_cast<std::size_t>((face + 2) % 3)];
-  }
+  double depth(int face) const { return face < 3 ? 0 : box[(face + 2) % 3]; }
   bool operator==(const Geometry&) const = default;
 };
 
@@ -53,9 +51,7 @@ struct Region {
   std::array<int, kFaces + 1> begin{};  // of each face's patches; the last is their number
   std::vector<Patch> patches;           // face by face, and on a face column by column
 
-  int count(int face) const {
-    return begin[static_cast<std::size_t>(face) + 1] - begin[static_cast<std::size_t>(face)];
-  }
+  int count(int face) const { return begin[static_cast<std::size_t>(face) + 1] - begin[face]; }
   int size() const { return begin.back(); }
 };
 

@@ -75,8 +75,7 @@ TEST(Geometry, SaysWhatIsWrongAndWhere) {
 
 std::array<int, kFaces> counts(const Region& region) {
   std::array<int, kFaces> counts{};
-  for (int face = 0; face < kFaces; ++face)
-    counts[static_cast<std::size_t>(face)] = region.count(face);
+  for (int face = 0; face < kFaces; ++face) counts[face] = region.count(face);
   return counts;
 }
 
@@ -92,13 +91,12 @@ TEST(Patches, CoverEachFaceOnce) {
     ASSERT_EQ(region.patches.size(), static_cast<std::size_t>(n));
     std::array<double, kFaces> areas{};
     for (const Patch& patch : region.patches) {
-      areas[static_cast<std::size_t>(patch.face)] += patch.area();
+      areas[patch.face] += patch.area();
       EXPECT_LE(patch.w + patch.width, kBox.width(patch.face) * (1 + 1e-15));
       EXPECT_LE(patch.h + patch.height, kBox.height(patch.face) * (1 + 1e-15));
     }
     for (int face = 0; face < kFaces; ++face) {
-      EXPECT_NEAR(areas[static_cast<std::size_t>(face)], kBox.width(face) * kBox.height(face),
-                  1e-11);
+      EXPECT_NEAR(areas[face], kBox.width(face) * kBox.height(face), 1e-11);
     }
   }
 }

@@ -216,12 +216,11 @@ class Renderer {
                                           y + (sample / kSamples + 0.5) / kSamples);
       if (hit.face < 0) continue;
       const auto n = static_cast<std::size_t>(region_.size());
-      const double w = hit.place[static_cast<std::size_t>(hit.face % 3)];
-      const double h = hit.place[static_cast<std::size_t>((hit.face + 1) % 3)];
+      const double w = hit.place[hit.face % 3];
+      const double h = hit.place[(hit.face + 1) % 3];
       for (std::size_t colour = 0; colour < kColours; ++colour) {
-        light[colour] += faces_[static_cast<std::size_t>(hit.face)].at(
-                             radiosities_.subspan(colour * n, n), w, h) /
-                         (kSamples * kSamples);
+        light[colour] +=
+            faces_[hit.face].at(radiosities_.subspan(colour * n, n), w, h) / (kSamples * kSamples);
       }
     }
     return light;
@@ -252,20 +251,18 @@ double mix(double first, double second, double share) { return first + share * (
 
 SmoothFace::SmoothFace(const Geometry& geometry, const Region& region, int face)
     : width_(geometry.width(face)), height_(geometry.height(face)) {
-  const int begin = region.begin[static_cast<std::size_t>(face)];
+  const int begin = region.begin[face];
   for (int i = begin; i < begin + region.count(face); ++i) {
-    const int column = region.patches[static_cast<std::size_t>(i)].column;
+    const int column = region.patches[i].column;
     if (column == static_cast<int>(columns_.size())) columns_.push_back({i, 0});
     ++columns_.back().rows;
   }
 }
 
 double SmoothFace::of_column(std::span<const double> radiosities, int column, double h) const {
-  const Column& rows = columns_[static_cast<std::size_t>(column)];
+  const Column& rows = columns_[column];
   const Between cells = between_centres(h / height_, rows.rows);
-  const auto value = [&](int row) {
-    return radiosities[static_cast<std::size_t>(rows.first + row)];
-  };
+  const auto value = [&](int row) { return radiosities[rows.first + row]; };
   return mix(value(cells.first), value(cells.second), cells.share);
 }
 

@@ -90,7 +90,7 @@ LowerPart::LowerPart(const solver::BlockCyclic& rows, const solver::BlockCyclic&
 
 const LowerPart::Strip& LowerPart::strip_of(int j) const {
   const int strip = columns_.blocks_before(j) / std::max(1, kStripColumns / columns_.block);
-  return strips_[static_cast<std::size_t>(strip)];
+  return strips_[strip];
 }
 
 double* LowerPart::at(int i, int j) const {
@@ -155,7 +155,7 @@ void add_sums(const CouplingBlock& block, std::vector<double>& sums) {
       of_rows[i] += column[i];
       sum += column[i];
     }
-    if (!block.diagonal()) sums[static_cast<std::size_t>(block.column + j)] += sum;
+    if (!block.diagonal()) sums[block.column + j] += sum;
   }
 }
 
@@ -199,7 +199,7 @@ class Blocks {
       const CouplingBlock block{first_row(row_block), rows().size(row_block),
                                 runs.front().first,   columns,
                                 place.numbers,        place.ld};
-      for (const EdgeRun& row_run : row_runs_[static_cast<std::size_t>(i)]) {
+      for (const EdgeRun& row_run : row_runs_[i]) {
         for (const EdgeRun& run : runs) {
           fill_couplings(geometry_, row_run, run,
                          place.numbers + (row_run.first - block.row) +
@@ -240,7 +240,7 @@ std::size_t Couplings::bytes(const Distribution& distribution) {
 }
 
 void Couplings::compute(const Geometry& geometry, const Region& region, comm::Comm& all) {
-  sums_.assign(static_cast<std::size_t>(region.size()), 0);
+  sums_.assign(region.size(), 0);
   const solver::BlockCyclic& rows = distribution_.rows;
   const auto storage_of = [&](bool first_face, int i, int j) -> BlockStorage {
     if (!first_face) return {rest_.at(i, j), rest_.ld(j)};

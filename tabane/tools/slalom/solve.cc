@@ -69,19 +69,19 @@ int most_patches(const Geometry& geometry, double bytes, comm::GridShape grid, i
 
 namespace {
 
-class Run {
+class BoxSolver {
  public:
-  Run(comm::Comm& comm, const Problem& problem)
+  BoxSolver(comm::Comm& comm, const Problem& problem)
       : problem_(problem),
         grid_(comm, grid_of(comm.size(), problem.grid)),
         steps_(make_steps(comm)) {}
 
-  Answer run() {
+  SolvedBox run() {
     double limit = measure_limit();
     timed();
     // The better of two: other programs may have taken a PU during one.
     limit = std::max(limit, measure_limit());
-    Answer answer{.patches = problem_.patches, .block = couplings_->distribution().rows.block};
+    SolvedBox answer{.patches = problem_.patches, .block = couplings_->distribution().rows.block};
     answer.row_sums = row_sums_;
     solver::Solution& solution = answer.solution;
     solution.ranks = grid_.all().size();
@@ -148,7 +148,7 @@ class Run {
   }
 
   // What is not timed.
-  void finish(Answer& answer) {
+  void finish(SolvedBox& answer) {
     radiosities_.resize(static_cast<std::size_t>(kColours * problem_.patches));
     comm::broadcast(grid_.all(), radiosities_, 0);
     answer.solution.check = verify(geometry_, region_, couplings_->distribution(),
@@ -187,7 +187,7 @@ void check(const Geometry& geometry, int patches, comm::GridShape grid, int bloc
       });
 }
 
-Answer solve(comm::Comm& comm, const Problem& problem) { return Run(comm, problem).run(); }
+SolvedBox solve(comm::Comm& comm, const Problem& problem) { return BoxSolver(comm, problem).run(); }
 
 namespace {
 
@@ -237,14 +237,14 @@ int largest_in(const SearchLimits& limits, double rate, const std::function<doub
 
 namespace {
 
-bool passed(const Answer& answer) {
+bool passed(const SolvedBox& answer) {
   return answer.row_sums.passed() && answer.solution.check.passed();
 }
 
 }  // namespace
 
-Answer solve_largest(comm::Comm& comm, const Problem& problem, const SearchLimits& limits,
-                     const std::function<void(const TimedRun&)>& on_run) {
+SolvedBox solve_largest(comm::Comm& comm, const Problem& problem, const SearchLimits& limits,
+                        const std::function<void(const TimedRun&)>& on_run) {
   const bool is_root = comm.rank() == 0;
   std::optional<core::ScratchFolder> folder;  // for files of runs that may last too long
   Problem one = problem;
@@ -253,11 +253,11 @@ Answer solve_largest(comm::Comm& comm, const Problem& problem, const SearchLimit
     one.answer = *folder / "answer";
     if (!problem.picture.empty()) one.picture = *folder / "picture.png";
   }
-  std::optional<Answer> best;
+  std::optional<SolvedBox> best;
   bool failed = false;
   const auto run = [&](int patches) {
     one.patches = patches;
-    Answer answer = solve(comm, one);
+    SolvedBox answer = solve(comm, one);
     double seconds = answer.solution.seconds;
     comm::broadcast(comm, seconds, 0);
     if (is_root) on_run({patches, seconds});

@@ -1,7 +1,7 @@
 // SLALOM: as many patches of a box as can be solved in a minute.
 //
 //   comm::launch(options, [](comm::Comm& comm) {
-//     const slalom::Answer answer = slalom::solve(comm, {.geometry = "geom", .patches = 2000,
+//     const slalom::SolvedBox answer = slalom::solve(comm, {.geometry = "geom", .patches = 2000,
 //                                                        .answer = "answer"});
 //   });
 #pragma once
@@ -26,7 +26,7 @@ struct Problem {
   std::string picture = {};   // the same
 };
 
-struct Answer {
+struct SolvedBox {
   // From opening the geometry to closing the answer; operations as the benchmark counts them. The
   // limit is measured for 1000 patches or more.
   solver::Solution solution;
@@ -45,7 +45,7 @@ void check(const Geometry& geometry, int patches, comm::GridShape grid, int bloc
 
 // Solves, verifies, writes the answer and draws the picture. All ranks call it. Returns the same
 // checks on all ranks, and all else on rank 0. throws: as read_geometry(); core::SystemError.
-Answer solve(comm::Comm& comm, const Problem& problem);
+SolvedBox solve(comm::Comm& comm, const Problem& problem);
 
 // Limits of the search for the largest problem that can be solved in a given time.
 struct SearchLimits {
@@ -70,8 +70,8 @@ struct TimedRun {
 // problem.patches is not used. on_run: called on rank 0 after each run. All ranks call it.
 // throws: as solve(); core::Error if not even the fewest patches are solved in time. Stops at the
 // first run whose checks fail, and returns that.
-Answer solve_largest(comm::Comm& comm, const Problem& problem, const SearchLimits& limits,
-                     const std::function<void(const TimedRun&)>& on_run);
+SolvedBox solve_largest(comm::Comm& comm, const Problem& problem, const SearchLimits& limits,
+                        const std::function<void(const TimedRun&)>& on_run);
 
 // How the benchmark counts: in 1990 and since its revision.
 enum class Revision { r152, r126 };

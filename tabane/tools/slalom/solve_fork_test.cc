@@ -20,10 +20,10 @@ class SolveLight : public testing::Test {
  protected:
   SolveLight() { core::write_file(geometry_, default_geometry_text()); }
 
-  Answer solve(int ranks, comm::GridShape grid, int patches, int block = 0) {
+  SolvedBox solve(int ranks, comm::GridShape grid, int patches, int block = 0) {
     const Problem problem{
         .geometry = geometry_, .patches = patches, .grid = grid, .block = block, .answer = answer_};
-    return comm::launch_result<Answer>(
+    return comm::launch_result<SolvedBox>(
                {.ranks = ranks, .transport = comm::TransportKind::shm},
                [&](comm::Comm& comm) { return slalom::solve(comm, problem); })
         .value();
@@ -49,7 +49,7 @@ class SolveLight : public testing::Test {
     ASSERT_EQ(found.size(), static_cast<std::size_t>(patches));
     for (std::size_t q = 0; q < kColours; ++q) {
       for (std::size_t face = 0; face < kFaces; ++face) {
-        EXPECT_NEAR(found[static_cast<std::size_t>(region.begin[face])][q], due[q][face], 1.01e-8);
+        EXPECT_NEAR(found[region.begin[face]][q], due[q][face], 1.01e-8);
       }
     }
   }
@@ -68,7 +68,7 @@ constexpr std::array<Row, kColours> kOf60{
      {1.59057493, .00962751, .44051888, .52974304, 1.00127463, .65590866}}};
 
 TEST_F(SolveLight, GivesTheReferencesRadiosities) {
-  const Answer answer = solve(1, {}, 6);
+  const SolvedBox answer = solve(1, {}, 6);
   EXPECT_TRUE(answer.solution.check.passed());
   EXPECT_LT(answer.solution.check.residual, 1e-14);
   expect_radiosities(6, kOf6);
@@ -80,7 +80,7 @@ TEST_F(SolveLight, GivesTheSameOnAnyGridWithAnyBlock) {
   for (const comm::GridShape grid : {comm::GridShape{2, 1}, {1, 2}, {2, 2}, {3, 3}, {1, 4}}) {
     for (int block : {0, 5, 17, 100}) {
       SCOPED_TRACE(testing::Message() << grid.rows << "x" << grid.columns << " of " << block);
-      const Answer answer = solve(grid.rows * grid.columns, grid, 60, block);
+      const SolvedBox answer = solve(grid.rows * grid.columns, grid, 60, block);
       EXPECT_TRUE(answer.solution.check.passed());
       expect_radiosities(60, kOf60);
     }
@@ -95,10 +95,10 @@ TEST_F(SolveLight, HasMoreRanksThanBlocks) {
 }
 
 TEST_F(SolveLight, GivesTheSameOfMoreThanOneStrip) {
-  const Answer one = solve(1, {}, 1700, 96);
+  const SolvedBox one = solve(1, {}, 1700, 96);
   EXPECT_TRUE(one.solution.check.passed());
   const auto due = radiosities();
-  const Answer several = solve(4, {2, 2}, 1700, 32);
+  const SolvedBox several = solve(4, {2, 2}, 1700, 32);
   EXPECT_TRUE(several.solution.check.passed());
   const auto found = radiosities();
   ASSERT_EQ(found.size(), due.size());
@@ -108,7 +108,7 @@ TEST_F(SolveLight, GivesTheSameOfMoreThanOneStrip) {
 }
 
 TEST_F(SolveLight, TellsWhereTheTimeGoes) {
-  const Answer answer = solve(2, {}, 1000);
+  const SolvedBox answer = solve(2, {}, 1000);
   const solver::Solution& solution = answer.solution;
   EXPECT_EQ(solution.rows, 2);  // a panel is shared
   EXPECT_EQ(solution.columns, 1);
@@ -140,7 +140,7 @@ TEST_F(SolveLight, HoldsForAnyBox) {
   core::write_file(geometry_,
                    "2.5 1 7\n.1 .2 .3 .4 .5 .6\n.999 .999 .999 .999 .999 .999\n"
                    ".000001 .5 .9 .1 .7 .2\n1 2 3 4 5 6\n0 0 0 0 0 1\n6 5 4 3 2 1\n");
-  const Answer answer = solve(2, {}, 300);
+  const SolvedBox answer = solve(2, {}, 300);
   EXPECT_TRUE(answer.row_sums.passed());
   EXPECT_TRUE(answer.solution.check.passed());
   const auto found = radiosities();
@@ -188,7 +188,7 @@ TEST_F(SolveLight, WritesNothingThatFailsItsCheck) {
 TEST_F(SolveLight, FindsTheLargestInTime) {
   const Problem problem{.geometry = geometry_, .answer = answer_};
   const SearchLimits limits{.seconds = 60, .most = 300};
-  const auto answer = comm::launch_result<Answer>(
+  const auto answer = comm::launch_result<SolvedBox>(
       {.ranks = 2, .transport = comm::TransportKind::shm}, [&](comm::Comm& comm) {
         return solve_largest(comm, problem, limits, [](const TimedRun&) {});
       });

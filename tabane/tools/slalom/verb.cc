@@ -35,7 +35,7 @@ int check_sizes(const SlalomOptions& options, const slalom::Geometry& geometry,
   return slalom::most_patches(geometry, bytes, grid, options.block);
 }
 
-std::string text_of(const slalom::Answer& answer) {
+std::string text_of(const slalom::SolvedBox& answer) {
   const solver::Solution& solution = answer.solution;
   std::string text = fmt::format("{} patches on a grid of {} x {} {}, in panels of {}\n",
                                  answer.patches, solution.rows, solution.columns,
@@ -58,7 +58,7 @@ std::string text_of(const slalom::Answer& answer) {
   return text;
 }
 
-void add_keys(const slalom::Answer& answer, lab::Json& json) {
+void add_keys(const slalom::SolvedBox& answer, lab::Json& json) {
   json["patches"] = answer.patches;
   json["block"] = answer.block;
   json["performed_operations"] = answer.performed;
@@ -67,8 +67,8 @@ void add_keys(const slalom::Answer& answer, lab::Json& json) {
   json["row_sums_passed"] = answer.row_sums.passed();
 }
 
-slalom::Answer solve_on(comm::Comm& comm, const SlalomOptions& options,
-                        const slalom::Problem& problem, int most) {
+slalom::SolvedBox solve_on(comm::Comm& comm, const SlalomOptions& options,
+                           const slalom::Problem& problem, int most) {
   if (!options.seconds) return slalom::solve(comm, problem);
   const slalom::SearchLimits limits{.seconds = core::parse_seconds(*options.seconds), .most = most};
   return slalom::solve_largest(comm, problem, limits, [&](const slalom::TimedRun& run) {
@@ -100,7 +100,7 @@ int solve(const SlalomOptions& options) {
     memory.on_ranks(comm);
     return solve_on(comm, options, problem, most);
   };
-  return run_solver<slalom::Answer>(
+  return run_solver<slalom::SolvedBox>(
       options.solver, launch, {.solve = solve_checked, .text = text_of, .add_keys = add_keys});
 }
 
