@@ -2,35 +2,21 @@
 import fractions
 import json
 import math
-import os
 import pathlib
 import random
-import shutil
-import signal
 import struct
-import subprocess
 import sys
-import tempfile
-import time
 import unittest
 
-TABANE = pathlib.Path(sys.argv.pop(1))
-WITHOUT_MPI = {name: value for name, value in os.environ.items()
-               if not name.startswith(("OMPI_", "PMI"))}
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[3] / "tests/lib"))
+from tool_case import Case, mpirun
+
 BANNER = "%%MatrixMarket matrix "
 # 2 1 1   1   7
 # 4 3 3 * 2 = 19
 # 8 7 9   3   49
 MATRIX = BANNER + "array integer general\n3 3\n2\n4\n8\n1\n3\n7\n1\n3\n9\n"
 RIGHT_SIDE = BANNER + "array real general\n3 1\n7\n19\n49\n"
-
-
-def descendants_of(pid):
-    try:
-        children = pathlib.Path(f"/proc/{pid}/task/{pid}/children").read_text().split()
-    except FileNotFoundError:  # it has ended
-        return []
-    return [each for child in children for each in (int(child), *descendants_of(int(child)))]
 
 
 def solved_exactly(a, b):
@@ -98,77 +84,54 @@ def difficult_systems():
         yield name + ", transposed", transposed, times(transposed, numbers(n))
 
 
-class Linpack(unittest.TestCase):
-    def setUp(self):
-        folder = tempfile.TemporaryDirectory()
-        self.addCleanup(folder.cleanup)
-        self.folder = pathlib.Path(folder.name)
-
-    def file(self, name, text):
-        (self.folder / name).write_text(text)
-        return name
-
-    def linpack(self, *arguments, launcher=(), environment=None):
-        return subprocess.run([*launcher, TABANE, "linpack", *arguments], cwd=self.folder,
-                              env={**WITHOUT_MPI, **(environment or {})}, text=True,
-                              stdout=subprocess.PIPE, stderr=subprocess.PIPE, timeout=200)
-
-    def solved(self, *arguments, **how):
-        result = self.linpack("--json", *arguments, **how)
-        self.assertEqual(result.returncode, 0, result.stderr)
-        return json.loads(result.stdout)
+class Linpack(Case):
+    tool = "linpack"
 
     def test_solves_a_matrix_from_a_file_and_writes_x(self):
         self.file("a.mtx", MATRIX)
         self.file("b.mtx", RIGHT_SIDE)
         given = ["--matrix", "a.mtx", "--rhs", "b.mtx"]
-        self.solved(*given, "--ranks", "2", "-o", "x.txt")
+        self.told(*given, "--ranks", "2", "-o", "x.txt")
         x = [float(line) for line in (self.folder / "x.txt").read_text().splitlines()]
         for value, expected in zip(x, (1, 2, 3), strict=True):
             self.assertAlmostEqual(value, expected, places=13)
-        self.solved(*given, "-o", "x.npy")
+        self.told(*given, "-o", "x.npy")
         npy = struct.unpack("<3d", (self.folder / "x.npy").read_bytes()[-24:])
         for value, expected in zip(npy, (1, 2, 3), strict=True):
             self.assertAlmostEqual(value, expected, places=13)
-        self.solved("--matrix", "a.mtx", "-o", "x.txt")  # whose right side makes x ones
+        self.told("--matrix", "a.mtx", "-o", "x.txt")  # whose right side makes x ones
         for line in (self.folder / "x.txt").read_text().splitlines():
             self.assertAlmostEqual(float(line), 1, places=13)
 
     def test_tells_rate_check_and_steps(self):
-        result = self.linpack("-n", "300", "--grid", "1x2", "--block", "32")
+        result = self.run_tool("-n", "300", "--grid", "1x2", "--block", "32")
         self.assertEqual(result.returncode, 0, result.stderr)
         for part in ("300 equations, random matrix of seed 1; 1x2 ranks, panels of 32 columns",
                      "FLOP/s", "DGEMM", "PASSED", "panel", "update", "broadcast", "substitution"):
             self.assertIn(part, result.stdout)
-        record = self.solved("-n", "300", "--grid", "1x2", "--block", "32")
+        record = self.told("-n", "300", "--grid", "1x2", "--block", "32")
         self.assertEqual((record["n"], record["block"], record["grid"]), (300, 32, [1, 2]))
         self.assertEqual(record["operations"], 2 * 300 ** 3 / 3 + 3 * 300 ** 2 / 2)
         self.assertEqual(len(record["steps"][0]["ranks"]), 2)
 
-    def test_solves_on_grids_and_with_few_mechanisms(self):
-        for grid in ("1x1", "1x2", "2x1", "2x2", "3x3"):
-            for mechanisms in ("messages", "+broadcast", "+global", "all"):
-                if grid in ("1x1", "2x1", "3x3") and mechanisms != "all":
-                    continue
-                with self.subTest(grid=grid, mechanisms=mechanisms):
-                    self.assertTrue(self.solved("-n", "60", "--block", "8", "--grid", grid,
-                                                "--mechanisms", mechanisms)["passed"])
+    def test_solves_with_few_mechanisms(self):
+        for mechanisms in ("messages", "+broadcast", "+global", "all"):
+            with self.subTest(mechanisms):
+                self.assertTrue(self.told("-n", 60, "--block", 8, "--grid", "2x2", "--mechanisms",
+                                          mechanisms)["passed"])
 
     def test_solves_next_to_nothing(self):
-        for n in ("1", "2"):
-            for grid in ("1x1", "2x2"):
-                with self.subTest(n=n, grid=grid):
-                    self.assertTrue(self.solved("-n", n, "--grid", grid)["passed"])
+        self.assertTrue(self.told("-n", 1, "--grid", "2x2")["passed"])
 
     def test_says_that_a_matrix_is_singular_or_nearly_so(self):
         coordinate = BANNER + "coordinate real general\n"
         self.file("s.mtx", coordinate + "3 3 2\n1 1 1\n3 3 1\n")
-        result = self.linpack("--matrix", "s.mtx", "-o", "x.txt")
+        result = self.run_tool("--matrix", "s.mtx", "-o", "x.txt")
         self.assertEqual(result.returncode, 1)
         self.assertIn("singular: in column 2", result.stderr)
         self.assertFalse((self.folder / "x.txt").exists())
         self.file("t.mtx", coordinate + "2 2 4\n1 1 1\n1 2 1\n2 1 1\n2 2 1.0000000000000002\n")
-        result = self.linpack("--matrix", "t.mtx")
+        result = self.run_tool("--matrix", "t.mtx")
         self.assertEqual(result.returncode, 0)
         self.assertIn("nearly singular", result.stderr)
 
@@ -181,8 +144,8 @@ class Linpack(unittest.TestCase):
             with self.subTest(name):
                 self.write_matrix("a.mtx", list(zip(*a)))
                 self.write_matrix("b.mtx", [b])
-                result = self.linpack("--matrix", "a.mtx", "--rhs", "b.mtx", "--grid", "1x2",
-                                      "--block", "8", "-o", "x.txt", "--json")
+                result = self.run_tool("--matrix", "a.mtx", "--rhs", "b.mtx", "--grid", "1x2",
+                                       "--block", "8", "-o", "x.txt", "--json")
                 self.assertEqual(result.returncode, 0, result.stderr)
                 x = [float(line) for line in (self.folder / "x.txt").read_text().splitlines()]
                 error = max(map(lambda found, true: abs(found - true), x, solved_exactly(a, b)))
@@ -204,7 +167,7 @@ class Linpack(unittest.TestCase):
                   "".join(rows))
         self.file("b.mtx", BANNER + f"array real general\n{n} 1\n" +
                   "".join(f"{(37 * i % 101) / 101}\n" for i in range(n)))
-        result = self.linpack("--matrix", "g.mtx", "--rhs", "b.mtx", "-o", "x.txt")
+        result = self.run_tool("--matrix", "g.mtx", "--rhs", "b.mtx", "-o", "x.txt")
         self.assertEqual(result.returncode, 4, result.stderr)
         self.assertIn("FAILED", result.stdout)
         self.assertFalse((self.folder / "x.txt").exists())
@@ -233,38 +196,18 @@ class Linpack(unittest.TestCase):
                           (["--matrix", "nan.mtx"], "nan.mtx, line 3: \"nan\" stands where a "
                                                     "finite number"),
                           (["-n", "3", "-o", "/nowhere/x"], "/nowhere/x")):
-            with self.subTest(bad):
-                result = self.linpack(*bad)
-                self.assertEqual(result.returncode, 2, result.stderr)
-                self.assertIn(part, result.stderr)
-                self.assertNotIn("fits is 0", result.stderr)
-                self.assertEqual(result.stdout, "")
+            self.refused(part, *bad)
 
     def test_ends_with_3_if_a_rank_is_killed(self):
-        process = subprocess.Popen([TABANE, "linpack", "-n", "12000", "--grid", "1x2"],
-                                   env=WITHOUT_MPI, text=True, start_new_session=True,
-                                   stdout=subprocess.PIPE, stderr=subprocess.PIPE)
-        while len(descendants_of(process.pid)) < 2:
-            self.assertIsNone(process.poll())
-            time.sleep(0.01)
-        time.sleep(0.5)
-        os.kill(descendants_of(process.pid)[-1], signal.SIGKILL)
-        _, errors = process.communicate(timeout=60)
-        self.assertEqual(process.returncode, 3, errors)
-        self.assertRegex(errors, r"process \d \(pid \d+\) was lost.*killed by signal 9")
-        with self.assertRaises(ProcessLookupError):  # no rank is left
-            os.killpg(process.pid, 0)
+        self.expect_loss_of_a_rank("-n", 12000)
 
     def test_gives_the_same_x_under_mpirun(self):
-        modules = TABANE.parent / "modules/comm"
-        launcher = shutil.which("mpirun.openmpi")
-        if launcher is None or not (modules / "libtabane_mpi_openmpi.so").exists():
+        launcher = mpirun(2)
+        if launcher is None:
             self.skipTest("no Open MPI")
-        request = ("-n", "200", "--block", "16", "--grid", "1x2")
-        self.solved(*request, "-o", "shm.txt")
-        self.solved(*request, "-o", "mpi.txt",
-                    launcher=(launcher, "-n", "2", "--oversubscribe", "--allow-run-as-root"),
-                    environment={"TABANE_MPI_MODULE": str(modules)})
+        request = ("-n", 200, "--block", 16, "--grid", "1x2")
+        self.told(*request, "-o", "shm.txt")
+        self.told(*request, "-o", "mpi.txt", before=launcher)
         self.assertEqual((self.folder / "mpi.txt").read_text(),
                          (self.folder / "shm.txt").read_text())
 

@@ -9,23 +9,16 @@ import pathlib
 import shutil
 import signal
 import stat
-import subprocess
 import sys
-import tempfile
 import time
 import unittest
 
-TABANE = sys.argv.pop(1)
-MODULE = pathlib.Path(TABANE).parent / "modules/comm/libtabane_mpi_openmpi.so"
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[3] / "tests/lib"))
+import tool_case
+from tool_case import children, mpirun
+
 # A small ring is quick; it is marked as insecure.
 QUICK = ("--ring-degree", "1024", "--insecure-parameters")
-
-
-def mine(*arguments, before=(), **options):
-    environment = dict(os.environ, OMPI_ALLOW_RUN_AS_ROOT="1", OMPI_ALLOW_RUN_AS_ROOT_CONFIRM="1")
-    return subprocess.run([*before, TABANE, "mine", *map(str, arguments)], env=environment,
-                          capture_output=True, text=True, timeout=120, check=False,
-                          **{"stdin": subprocess.DEVNULL, **options})
 
 
 def by_trying_all(transactions, least, longest):
@@ -44,59 +37,42 @@ def itemsets_of(told):
     return {tuple(one["items"]): one["support"] for one in told["itemsets"]}
 
 
-def children(pid):
-    return [int(child) for child in
-            pathlib.Path(f"/proc/{pid}/task/{pid}/children").read_text().split()]
+class Case(tool_case.Case):
+    tool = "mine"
 
-
-class Case(unittest.TestCase):
     def setUp(self):
-        folder = tempfile.TemporaryDirectory()
-        self.addCleanup(folder.cleanup)
-        self.folder = pathlib.Path(folder.name)
+        super().setUp()
         self.shop = self.folder / "shop.dat"
 
     def generate(self, *arguments):
-        done = mine("generate", *arguments, self.shop)
-        self.assertEqual(0, done.returncode, done.stderr)
+        self.run_tool("generate", *arguments, self.shop, code=0)
+
+    def transactions(self):
         return [set(map(int, line.split())) for line in self.shop.read_text().splitlines()]
-
-    def mined(self, *arguments, **options):
-        done = mine(*arguments, "--json", **options)
-        self.assertEqual(0, done.returncode, done.stderr)
-        return json.loads(done.stdout)
-
-    def refused(self, sentence, *arguments, code=2):
-        with self.subTest(arguments):
-            done = mine(*arguments)
-            self.assertEqual(code, done.returncode, done.stdout + done.stderr)
-            self.assertIn(sentence, done.stderr)
-            self.assertEqual(1, done.stderr.count("\n"), done.stderr)
-            self.assertEqual("", done.stdout)
 
 
 class Results(Case):
     def test_are_those_of_trying_all(self):
-        transactions = self.generate("--transactions", 300, "--items", 12, "--mean-transaction", 5,
-                                     "--patterns", 8)
-        expected = by_trying_all(transactions, 30, 3)
+        self.generate("--transactions", 300, "--items", 12, "--mean-transaction", 5, "--patterns",
+                      8)
+        expected = by_trying_all(self.transactions(), 30, 3)
         self.assertGreater(max(map(len, expected)), 1)
         for way in (("--plain",), QUICK):
-            told = self.mined(self.shop, "--min-support", 0.1, *way)
+            told = self.told(self.shop, "--min-support", 0.1, *way)
             self.assertEqual(expected, itemsets_of(told))
             self.assertEqual((300, 30), (told["transactions"], told["least_support"]))
 
     def test_are_the_same_wherever_they_are_counted(self):
-        self.generate("--transactions", 4000, "--items", 40, "--mean-transaction", 8)
-        expected = self.mined(self.shop, "--min-support", 0.05, "--plain")
+        self.generate("--transactions", 2500, "--items", 16, "--mean-transaction", 5)
+        expected = self.told(self.shop, "--min-support", 0.06, "--plain")
         self.assertGreater(len(expected["itemsets"]), 40)
         ways = [(QUICK, ()), ((*QUICK, "-t", 1, "-p", 1), ()), ((*QUICK, "-t", 2, "-p", 2), ()),
                 ((*QUICK, "--ranks", 3), ())]
-        if MODULE.exists() and shutil.which("mpirun.openmpi"):
-            ways.append((QUICK, ("mpirun.openmpi", "--oversubscribe", "-n", "3")))
+        if mpirun(3):
+            ways.append((QUICK, mpirun(3)))
         for way, before in ways:
             with self.subTest(way=way, before=before):
-                told = self.mined(self.shop, "--min-support", 0.05, *way, before=before)
+                told = self.told(self.shop, "--min-support", 0.06, *way, before=before)
                 self.assertEqual(expected["itemsets"], told["itemsets"])
                 self.assertEqual(expected["rules"], told["rules"])
                 self.assertTrue(told["encryption"]["insecure_parameters"])
@@ -105,15 +81,15 @@ class Results(Case):
 
     def test_with_secure_parameters(self):
         self.generate("--transactions", 3000, "--items", 20, "--mean-transaction", 4)
-        expected = self.mined(self.shop, "--min-support", 0.2, "--plain")
-        told = self.mined(self.shop, "--min-support", 0.2)
+        expected = self.told(self.shop, "--min-support", 0.2, "--plain")
+        told = self.told(self.shop, "--min-support", 0.2)
         self.assertEqual(expected["itemsets"], told["itemsets"])
         self.assertEqual(128, told["encryption"]["security_bits"])
         self.assertFalse(told["encryption"]["audited"])
-        pairs = self.mined(self.shop, "--min-support", 0.2, "--max-length", 2)
+        pairs = self.told(self.shop, "--min-support", 0.2, "--max-length", 2)
         self.assertEqual((4096, 0), (pairs["encryption"]["ring_degree"],
                                      pairs["encryption"]["key_switches"]))
-        hidden = self.mined(self.shop, "--min-support", 0.3, "--max-length", 2, "--hide-slots")
+        hidden = self.told(self.shop, "--min-support", 0.3, "--max-length", 2, "--hide-slots")
         self.assertEqual([one for one in pairs["itemsets"] if one["support"] >= 900],
                          hidden["itemsets"])
         self.assertGreater(hidden["encryption"]["plaintext_modulus"], 3000)
@@ -121,9 +97,8 @@ class Results(Case):
     def test_as_text_and_csv(self):
         self.shop.write_text("1 2\n1 2\n2 3\n\n")
         itemsets, rules = self.folder / "i.csv", self.folder / "r.csv"
-        done = mine(self.shop, "--min-support", 0.5, "--plain", "--itemsets", itemsets, "--rules",
-                    rules)
-        self.assertEqual(0, done.returncode, done.stderr)
+        done = self.run_tool(self.shop, "--min-support", 0.5, "--plain", "--itemsets", itemsets,
+                             "--rules", rules, code=0)
         self.assertIn("4 transactions; 3 itemsets", done.stdout)
         self.assertIn("2 => 1", done.stdout)
         self.assertEqual("items,length,support,share\n1,1,2,0.5\n2,1,3,0.75\n1 2,2,2,0.5\n",
@@ -132,19 +107,19 @@ class Results(Case):
             self.assertEqual([("1", "2", "2"), ("2", "1", "2")],
                              [(row["if"], row["then"], row["support"])
                               for row in csv.DictReader(file)])
-        self.assertEqual(itemsets.read_text(),
-                         mine(self.shop, "--min-support", 0.5, "--plain", "--itemsets", "-").stdout)
-        self.assertEqual("", mine(self.shop, "--min-support", 0.5, "--plain", "-q").stdout)
+        plain = (self.shop, "--min-support", 0.5, "--plain")
+        self.assertEqual(itemsets.read_text(), self.run_tool(*plain, "--itemsets", "-").stdout)
+        self.assertEqual("", self.run_tool(*plain, "-q").stdout)
 
     def test_of_insecure_parameters_are_marked(self):
         self.shop.write_text("1 2\n1 2\n2 3\n")
         itemsets = self.folder / "i.csv"
-        done = mine(self.shop, "--min-support", 0.5, *QUICK, "--itemsets", itemsets)
+        done = self.run_tool(self.shop, "--min-support", 0.5, *QUICK, "--itemsets", itemsets)
         self.assertIn("INSECURE PARAMETERS", done.stdout)
         self.assertTrue(itemsets.read_text().startswith("# insecure parameters\n"))
 
     def test_of_standard_input(self):
-        told = self.mined("-", "--min-support", 1, "--plain", stdin=None, input="1 2\n2\n")
+        told = self.told("-", "--min-support", 1, "--plain", stdin=None, input="1 2\n2\n")
         self.assertEqual({(2,): 2}, itemsets_of(told))
 
 
@@ -154,13 +129,11 @@ class Steps(Case):
         self.client, self.server = self.folder / "client", self.folder / "server"
 
     def step(self, *arguments, **options):
-        done = mine(*arguments, **options)
-        self.assertEqual(0, done.returncode, done.stderr)
-        return done.stdout
+        return self.run_tool(*arguments, code=0, **options).stdout
 
     def test_give_what_one_go_gives(self):
         self.generate("--transactions", 1500, "--items", 25, "--mean-transaction", 6)
-        expected = self.mined(self.shop, "--min-support", 0.1, "--plain")
+        expected = self.told(self.shop, "--min-support", 0.1, "--plain")
         made = self.step("keygen", *QUICK, self.client, self.server)
         self.assertIn("INSECURE PARAMETERS", made)
         self.assertEqual(0o600, stat.S_IMODE((self.client / "secret.key").stat().st_mode))
@@ -168,8 +141,7 @@ class Steps(Case):
         self.assertRegex(asked, r"INSECURE PARAMETERS\n.*query asks for \d+ candidates of 1 item")
         # The server has no access to the client's folder.
         self.client.rename(self.folder / "away")
-        before = [("mpirun.openmpi", "--oversubscribe", "-n", "2")] if (
-            MODULE.exists() and shutil.which("mpirun.openmpi")) else []
+        before = [mpirun(2)] if mpirun(2) else []
         results = self.folder / "results.json"
         while (self.server / "query").exists():
             counted = self.step("count", self.server, before=before.pop() if before else ())
@@ -237,7 +209,7 @@ class Refusals(Case):
 
     def test_all_transactions_is_a_legal_share(self):
         self.shop.write_text("1 2\n2\n")
-        self.assertEqual({(2,): 2}, itemsets_of(self.mined(self.shop, "--min-support", 1, *QUICK)))
+        self.assertEqual({(2,): 2}, itemsets_of(self.told(self.shop, "--min-support", 1, *QUICK)))
 
     def test_files_that_are_no_transactions(self):
         for text, sentence in (("1 2\n3 x\n", "shop.dat:2: 'x' is no part"),
@@ -251,33 +223,24 @@ class Refusals(Case):
 
     def test_nothing_frequent_is_a_result(self):
         self.shop.write_text("1\n2\n3\n")
-        self.assertEqual([], self.mined(self.shop, "--min-support", 0.5, *QUICK)["itemsets"])
+        self.assertEqual([], self.told(self.shop, "--min-support", 0.5, *QUICK)["itemsets"])
 
     def test_memory_that_does_not_suffice(self):
         self.generate("--transactions", 200_000, "--items", 400, "--density", 0.05)
         limit = ("prlimit", f"--as={2 << 30}")
-        done = mine(self.shop, "--min-support", 0.01, "--max-length", 2, before=limit)
+        done = self.run_tool(self.shop, "--min-support", 0.01, "--max-length", 2, before=limit)
         self.assertNotEqual(0, done.returncode)
         self.assertRegex(done.stderr, "memory|are free")
 
 
 class Losses(Case):
-    def start(self, *way):
+    def setUp(self):
+        super().setUp()
         self.generate("--transactions", 60_000, "--items", 40, "--density", 0.4)
-        process = subprocess.Popen(
-            [TABANE, "mine", self.shop, "--min-support", "0.01", *QUICK, *way],
-            stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
-        self.addCleanup(process.kill)
-        return process
-
-    def expect_loss(self, process):
-        out, err = process.communicate(timeout=60)
-        self.assertEqual(3, process.returncode, err)
-        self.assertRegex(err, r"(rank|process) \d.* was lost.*killed by signal 9")
-        self.assertEqual("", out)
+        self.request = (self.shop, "--min-support", 0.01, *QUICK)
 
     def test_a_killed_process_ends_the_run(self):
-        process = self.start("-p", "2", "-t", "1")
+        process = self.start(*self.request, "-p", 2, "-t", 1)
         # Each length of itemsets is counted by processes of its own; one may end before it is hit.
         while process.poll() is None:
             for worker in children(process.pid)[-1:]:
@@ -286,14 +249,7 @@ class Losses(Case):
         self.expect_loss(process)
 
     def test_a_killed_rank_ends_the_run(self):
-        process = self.start("--ranks", "2")
-        ranks = []
-        while len(ranks) < 2 and process.poll() is None:
-            time.sleep(0.05)
-            ranks = children(process.pid)
-        time.sleep(0.5)
-        os.kill(ranks[-1], signal.SIGKILL)
-        self.expect_loss(process)
+        self.expect_loss_of_a_rank(*self.request)
 
 
 if __name__ == "__main__":

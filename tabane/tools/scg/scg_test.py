@@ -2,29 +2,17 @@
 
 import json
 import math
-import os
 import pathlib
 import random
-import shutil
-import signal
 import struct
-import subprocess
 import sys
-import tempfile
 import time
 import unittest
 from decimal import Decimal, localcontext
 from fractions import Fraction
 
-TABANE = sys.argv.pop(1)
-MODULE = pathlib.Path(TABANE).parent / "modules/comm/libtabane_mpi_openmpi.so"
-
-
-def scg(*arguments, before=()):
-    environment = dict(os.environ, OMPI_ALLOW_RUN_AS_ROOT="1", OMPI_ALLOW_RUN_AS_ROOT_CONFIRM="1")
-    return subprocess.run([*before, TABANE, "scg", *map(str, arguments)], env=environment,
-                          capture_output=True, text=True, timeout=120, check=False,
-                          stdin=subprocess.DEVNULL)
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[3] / "tests/lib"))
+from tool_case import Case, mpirun
 
 
 def write_npy(path, rows):
@@ -108,75 +96,50 @@ def harmonic(a, b):
     return 2 * a * b / (a + b)
 
 
-def children(pid):
-    return [int(child) for child in
-            pathlib.Path(f"/proc/{pid}/task/{pid}/children").read_text().split()]
-
-
-def cpu_seconds(pid):
-    fields = pathlib.Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
-    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
-
-
-class Scg(unittest.TestCase):
-    def setUp(self):
-        folder = tempfile.TemporaryDirectory()
-        self.addCleanup(folder.cleanup)
-        self.folder = pathlib.Path(folder.name)
-
-    def solved(self, *arguments, before=()):
-        done = scg("--json", *arguments, before=before)
-        self.assertEqual(0, done.returncode, done.stderr)
-        return json.loads(done.stdout)
-
-    def refused(self, sentence, *arguments, code=2):
-        with self.subTest(arguments):
-            done = scg(*arguments)
-            self.assertEqual(code, done.returncode, done.stdout + done.stderr)
-            self.assertIn(sentence, done.stderr)
-            self.assertEqual("", done.stdout)
+class Scg(Case):
+    tool = "scg"
 
     def test_the_report_is_text_or_json(self):
-        told = self.solved("-n", 100, "--ranks", 2)
+        told = self.told("-n", 100, "--ranks", 2)
         self.assertLessEqual(abs(told["iterations"] - 222), 1)
         self.assertEqual([100, 100], told["unknowns"])
         self.assertEqual(24 * 100 * 100 * told["iterations"], told["operations"])
         self.assertTrue(told["passed"] and told["converged"])
         self.assertGreater(told["limit_operations_per_second"], 0)
-        text = scg("-n", 100).stdout
+        text = self.run_tool("-n", 100).stdout
         self.assertIn("PASSED", text)
         self.assertIn("24 operations per unknown and iteration (the least is 18)", text)
-        self.assertEqual("", scg("-n", 10, "-q").stdout)
+        self.assertEqual("", self.run_tool("-n", 10, "-q").stdout)
 
     def test_the_result_is_the_same_wherever_it_is_computed(self):
-        k = write_npy(self.folder / "k.npy", [[1 + (3 * i + j) % 5 for j in range(31)]
-                                              for i in range(23)])
+        k = write_npy(self.folder / "k.npy", [[1 + (3 * i + j) % 5 for j in range(17)]
+                                              for i in range(13)])
         options = ["-k", k, "--boundary", "west=1,north=neumann,south=neumann:0.5"]
         results = []
         ways = [(["--ranks", ranks], ()) for ranks in (1, 2, 4, 9)]
-        if MODULE.exists() and shutil.which("mpirun.openmpi"):
-            ways.append(([], ("mpirun.openmpi", "--oversubscribe", "-n", "3")))
+        if mpirun(3):
+            ways.append(([], mpirun(3)))
         for way, before in ways:
             out = self.folder / "u.npy"
-            told = self.solved(*options, *way, "-o", out, before=before)
-            self.assertEqual([23, 31], told["unknowns"])
+            told = self.told(*options, *way, "-o", out, before=before)
+            self.assertEqual([13, 17], told["unknowns"])
             results.append(read_npy(out))
         for result in results[1:]:
-            self.assertEqual(23 * 31, len(result))
+            self.assertEqual(13 * 17, len(result))
             for a, b in zip(results[0], result):
                 self.assertAlmostEqual(a, b, delta=1e-9)
 
     def test_a_picture_of_the_solution(self):
         picture = self.folder / "u.png"
-        self.solved("-n", "20x30", "--picture", picture)
+        self.told("-n", "20x30", "--picture", picture)
         content = picture.read_bytes()
         self.assertEqual(b"\x89PNG\r\n\x1a\n", content[:8])
         self.assertEqual((30, 20), struct.unpack(">II", content[16:24]))
 
     def test_small_meshes_take_fewer_ranks(self):
         for size in ("1", "2", "1x2", "3x1"):
-            self.assertTrue(self.solved("-n", size)["passed"])
-        self.assertEqual(4, self.solved("-n", 2, "--ranks", 4)["ranks"])
+            self.assertTrue(self.told("-n", size)["passed"])
+        self.assertEqual(4, self.told("-n", 2, "--ranks", 4)["ranks"])
         self.refused("no grid of 9 ranks fits a mesh of 2 x 2", "-n", 2, "--ranks", 9)
         self.refused("--grid 4x1 does not fit a mesh of 3 x 3", "-n", 3, "--grid", "4x1")
 
@@ -216,37 +179,37 @@ class Scg(unittest.TestCase):
     def test_what_fails_ends_with_4_and_writes_nothing(self):
         array, picture = self.folder / "u.npy", self.folder / "u.png"
         for more in ((), ("--prove",)):
-            done = scg("-n", 100, "--iterations", 5, "-o", array, "--picture", picture, *more)
-            self.assertEqual(4, done.returncode, done.stdout + done.stderr)
+            done = self.run_tool("-n", 100, "--iterations", 5, "-o", array, "--picture", picture,
+                                 *more, code=4)
             self.assertIn("not yet converged after 5 iterations", done.stdout)
             self.assertIn("FAILED", done.stdout)
             self.assertFalse(array.exists() or picture.exists())
-        done = scg("-n", 100, "--iterations", 5, "--json")
+        done = self.run_tool("-n", 100, "--iterations", 5, "--json")
         told = json.loads(done.stdout)
         self.assertEqual((5, False, False), (told["iterations"], told["converged"], told["passed"]))
-        self.assertEqual(5, self.solved("-n", 3, "--iterations", 5)["iterations"] + 2)
+        self.assertEqual(5, self.told("-n", 3, "--iterations", 5)["iterations"] + 2)
 
     def test_the_error_is_bounded_where_k_varies_much_or_on_request(self):
-        self.assertIsNone(self.solved("-n", 30)["error_bound"])
-        self.assertIn("error of u: not bounded; --prove bounds it", scg("-n", 30).stdout)
-        told = self.solved("-n", 30, "--prove")
+        self.assertIsNone(self.told("-n", 30)["error_bound"])
+        self.assertIn("error of u: not bounded; --prove bounds it", self.run_tool("-n", 30).stdout)
+        told = self.told("-n", 30, "--prove")
         self.assertLessEqual(told["error_bound"], 2e-12)
-        self.assertIn("digits proved", scg("-n", 30, "--prove").stdout)
+        self.assertIn("digits proved", self.run_tool("-n", 30, "--prove").stdout)
         k = write_npy(self.folder / "k.npy", [[1e-12 if j == 10 else 1.0 for j in range(20)]
                                               for i in range(20)])
         options = ["-k", k, "-f", 0, "--boundary",
                    "west=1,east=neumann,north=neumann,south=neumann"]
         out = self.folder / "u.npy"
         ways = [(["--ranks", ranks], ()) for ranks in (1, 4)]
-        if MODULE.exists() and shutil.which("mpirun.openmpi"):
-            ways.append(([], ("mpirun.openmpi", "--oversubscribe", "-n", "3")))
+        if mpirun(3):
+            ways.append(([], mpirun(3)))
         for way, before in ways:
-            told = self.solved(*options, *way, "-o", out, before=before)
+            told = self.told(*options, *way, "-o", out, before=before)
             self.assertLessEqual(told["error_bound"], 2e-12)
             self.assertGreater(told["proof"]["iterations"], 0)
             for u in read_npy(out):
                 self.assertAlmostEqual(1, u, delta=2e-12)
-        done = scg(*options, "--iterations", 300)
+        done = self.run_tool(*options, "--iterations", 300)
         self.assertEqual(4, done.returncode, done.stdout)
         self.assertIn("FAILED", done.stdout)
 
@@ -272,8 +235,8 @@ class Scg(unittest.TestCase):
                          "-f", write_npy(self.folder / "f.npy", f)]
                 out = self.folder / "u.npy"
                 out.unlink(missing_ok=True)
-                done = scg(*files, "--boundary", "west=1,north=neumann,east=neumann:0.25",
-                           "-o", out, "--mean", mean.__name__, "--ranks", 2)
+                done = self.run_tool(*files, "--boundary", "west=1,north=neumann,east=neumann:0.25",
+                                     "-o", out, "--mean", mean.__name__, "--ranks", 2)
                 self.assertIn(done.returncode, (0, 4), done.stderr)
                 self.assertEqual(done.returncode == 0, out.exists())
                 if digits <= 15:
@@ -289,20 +252,7 @@ class Scg(unittest.TestCase):
         self.assertGreaterEqual(passed, 8)
 
     def test_a_killed_rank_ends_the_run(self):
-        process = subprocess.Popen([TABANE, "scg", "-n", "3000", "--ranks", "2"],
-                                   stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
-        self.addCleanup(process.kill)
-        # However busy the machine is, they are past the setup then, and iterate for minutes.
-        ranks = []
-        while len(ranks) < 2 or min(map(cpu_seconds, ranks)) < 1:
-            self.assertIsNone(process.poll())
-            time.sleep(0.1)
-            ranks = children(process.pid)
-        os.kill(ranks[-1], signal.SIGKILL)
-        out, err = process.communicate(timeout=60)
-        self.assertEqual(3, process.returncode, err)
-        self.assertRegex(err, r"(rank|process) \d.* was lost .*killed by signal 9")
-        self.assertEqual("", out)
+        self.expect_loss_of_a_rank("-n", 1500)
 
 
 if __name__ == "__main__":

@@ -1,19 +1,14 @@
 """tabane slalom as users meet it: the radiosities of the reference, its files, what it refuses."""
 
 import json
-import os
 import pathlib
-import shutil
-import signal
-import subprocess
 import sys
-import tempfile
 import time
 import unittest
 
-TABANE = os.path.abspath(sys.argv.pop(1))
-WITHOUT_MPI = {name: value for name, value in os.environ.items()
-               if not name.startswith(("OMPI_", "PMI"))}
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[3] / "tests/lib"))
+from tool_case import Case, mpirun
+
 BOX = """13.5 9.0 8.0
 .80 .99 .54 .84 .01 .84
 .80 .01 .54 .84 .01 .84
@@ -31,20 +26,16 @@ def radiosities(text):
     return [tuple(map(float, line.split()[2:])) for line in lines]
 
 
-class Slalom(unittest.TestCase):
+class Slalom(Case):
+    tool = "slalom"
+
     def setUp(self):
-        folder = tempfile.TemporaryDirectory()
-        self.addCleanup(folder.cleanup)
-        self.folder = pathlib.Path(folder.name)
+        super().setUp()
         self.geom, self.answer = self.folder / "geom", self.folder / "answer"
         self.geom.write_text(BOX)
 
-    def run_slalom(self, *arguments, code=0):
-        done = subprocess.run([TABANE, "slalom", *map(str, arguments)], env=WITHOUT_MPI, text=True,
-                              cwd=self.folder, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
-                              timeout=200)
-        self.assertEqual(done.returncode, code, done.stdout + done.stderr)
-        return done
+    def run_slalom(self, *arguments, code=0, **options):
+        return self.run_tool(*arguments, code=code, **options)
 
     def refused(self, sentence, *arguments, code=2):
         done = self.run_slalom(*arguments, code=code)
@@ -77,8 +68,7 @@ class Slalom(unittest.TestCase):
             self.assertEqual(text, due, mechanisms)
 
     def test_json_tells_all(self):
-        said = self.run_slalom("--patches", 200, "--ranks", 2, "--json").stdout
-        record = json.loads(said)
+        record = self.told("--patches", 200, "--ranks", 2)
         self.assertEqual(record["patches"], 200)
         self.assertEqual(record["grid"], [2, 1])
         self.assertTrue(record["passed"] and record["row_sums_passed"])
@@ -100,10 +90,10 @@ class Slalom(unittest.TestCase):
                                delta=1.1e-8)
 
     def test_finds_the_most_patches_in_a_time(self):
-        done = self.run_slalom("--seconds", "1s", "-o", self.answer, "--json", "--geom",
+        done = self.run_slalom("--seconds", "0.25s", "-o", self.answer, "--json", "--geom",
                                self.geom)
         record = json.loads(done.stdout)
-        self.assertLess(record["seconds"], 1)
+        self.assertLess(record["seconds"], 0.25)
         self.assertEqual(len(radiosities(self.answer.read_text())), record["patches"])
         self.assertIn("patches: ", done.stderr)
 
@@ -169,38 +159,17 @@ class Slalom(unittest.TestCase):
                      self.folder / "nobox", "-o", self.answer, code=1)
 
     def test_a_killed_rank_ends_the_others(self):
-        process = subprocess.Popen([TABANE, "slalom", "--patches", "9000", "--ranks", "2", "-o",
-                                    str(self.answer)], env=WITHOUT_MPI, text=True,
-                                   stdout=subprocess.PIPE, stderr=subprocess.PIPE)
-        children = pathlib.Path(f"/proc/{process.pid}/task/{process.pid}/children")
-        ranks = []
-        deadline = time.monotonic() + 60
-        while len(ranks) < 2 and time.monotonic() < deadline:
-            ranks = children.read_text().split()
-            for rank in list(ranks):  # processes may be made by a tree
-                ranks += pathlib.Path(f"/proc/{rank}/task/{rank}/children").read_text().split()
-        time.sleep(0.5)
-        os.kill(int(ranks[-1]), signal.SIGKILL)
-        said, errors = process.communicate(timeout=60)
-        self.assertEqual(process.returncode, 3, said + errors)
-        self.assertIn("lost", errors)
+        self.expect_loss_of_a_rank("--patches", 9000, "-o", self.answer)
         self.assertFalse(self.answer.exists())
 
-    @unittest.skipUnless(shutil.which("mpirun"), "there is no mpirun")
     def test_gives_the_same_over_mpi(self):
+        launcher = mpirun(2)
+        if launcher is None:
+            self.skipTest("no Open MPI")
         self.run_slalom("--patches", 60, "-o", self.answer)
         due = self.answer.read_text()
         self.answer.unlink()
-        launcher = ["mpirun", "-n", "2"]
-        if "Open MPI" in subprocess.run(["mpirun", "--version"], capture_output=True,
-                                        text=True).stdout:
-            launcher += ["--oversubscribe", "--allow-run-as-root", "--bind-to", "none"]
-        done = subprocess.run([*launcher, TABANE, "slalom", "--patches", "60", "-o",
-                               str(self.answer)], env=WITHOUT_MPI, text=True, cwd=self.folder,
-                              stdout=subprocess.PIPE, stderr=subprocess.PIPE, timeout=200)
-        if "module for MPI" in done.stderr:
-            self.skipTest(done.stderr)
-        self.assertEqual(done.returncode, 0, done.stderr)
+        done = self.run_slalom("--patches", 60, "-o", self.answer, before=launcher)
         self.assertEqual(done.stdout.count("60 patches"), 1)
         self.assertEqual(self.answer.read_text(), due)
 
