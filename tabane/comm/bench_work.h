@@ -44,12 +44,12 @@ class Turns {
   void begin(std::string_view verb, std::uint64_t count);
   void wait_for_others();
 
-  struct Request {
+  struct Turn {
     std::string verb;  // empty: there will be no more
     std::uint64_t count = 0;
   };
   // On the others: sleeps until there is a request; says that this rank has done its part.
-  Request next();
+  Turn next();
   void done();
 
   // Two lines for bare flags between ranks 0 and 1.
@@ -105,7 +105,7 @@ inline void Turns::wait_for_others() {
   for (std::uint32_t done; (done = shared_->done.load()) != all;) sleep_while(shared_->done, done);
 }
 
-inline Turns::Request Turns::next() {
+inline Turns::Turn Turns::next() {
   while (shared_->number.load() == number_) sleep_while(shared_->number, number_);
   ++number_;  // rank 0 waits for all before the request after this one
   return {shared_->verb, shared_->count};
@@ -130,7 +130,7 @@ using RankWork = std::map<std::string, Served>;
 // On all ranks but 0.
 inline void work_when_asked(Turns& turns, const RankWork& work) {
   for (;;) {
-    const Turns::Request request = turns.next();
+    const Turns::Turn request = turns.next();
     if (request.verb.empty()) return;
     try {
       work.at(request.verb)(request.count);

@@ -6,8 +6,6 @@
 #include <string>
 #include <vector>
 
-#include "tabane/comm/collectives.h"
-#include "tabane/comm/ends_test.h"
 #include "tabane/comm/runners_test.h"
 
 namespace tabane::comm {
@@ -23,9 +21,7 @@ std::vector<int> numbers(std::size_t count, int first = 0) {
   return values;
 }
 
-using CommOnRanks = OnRanks;
-
-TEST_P(CommOnRanks, KnowsItsRankAndSize) {
+TEST(CommOnRanks, KnowsItsRankAndSize) {
   for (const int ranks : {1, 2, 5}) {
     run(ranks, [ranks](Comm& comm) {
       require_equal(comm.size(), ranks);
@@ -40,7 +36,7 @@ TEST_P(CommOnRanks, KnowsItsRankAndSize) {
   }
 }
 
-TEST_P(CommOnRanks, TellsSourceTagAndCountOfWhatItReceived) {
+TEST(CommOnRanks, TellsSourceTagAndCountOfWhatItReceived) {
   run(2, [](Comm& comm) {
     if (comm.rank() == 0) {
       comm.send(1, numbers(3, 10), 4);
@@ -62,111 +58,7 @@ TEST_P(CommOnRanks, TellsSourceTagAndCountOfWhatItReceived) {
   });
 }
 
-TEST_P(CommOnRanks, KeepsTheOrderOfATagAndReceivesTagsInAnyOrder) {
-  run(2, [](Comm& comm) {
-    constexpr int kEach = 20;
-    if (comm.rank() == 0) {
-      for (int i = 0; i < 2 * kEach; ++i) comm.send(1, i, i % 2);
-      return;
-    }
-    for (int i = 1; i < 2 * kEach; i += 2) require_equal(comm.recv<int>(0, 1), i);
-    for (int i = 0; i < 2 * kEach; i += 2) require_equal(comm.recv<int>(0, 0), i);
-  });
-}
-
-TEST_P(CommOnRanks, GivesMessagesToReceivesInTheOrderInWhichTheyWereAskedFor) {
-  run(2, [](Comm& comm) {
-    if (comm.rank() == 0) {
-      for (int i = 0; i < 3; ++i) comm.send(1, i);
-      return;
-    }
-    std::array<std::vector<int>, 3> in{{std::vector<int>(1), std::vector<int>(1), {0}}};
-    std::vector<Request> requests;
-    for (std::vector<int>& one : in) requests.push_back(comm.irecv(0, one));
-    requests[2].wait();
-    wait_all(requests);
-    for (int i = 0; i < 3; ++i) require_equal(in[static_cast<std::size_t>(i)][0], i);
-    require_equal(requests[1].received().count, 1U);
-  });
-}
-
-TEST_P(CommOnRanks, SendsToItself) {
-  run(1, [](Comm& comm) {
-    comm.send(0, numbers(1000));
-    const std::vector<int> two = numbers(2, 7);
-    Request later = comm.isend(0, two, 3);
-    std::vector<int> values(1000);
-    comm.recv(0, values);
-    require_equal(values, numbers(1000));
-    const std::vector<int> out = numbers(5, 100);
-    std::vector<int> in(5);
-    comm.exchange(0, out, 0, in, 9);
-    require_equal(in, out);
-    require_equal(comm.recv_view<int>(any_source, 3)[1], 8);
-    later.wait();
-  });
-}
-
-TEST_P(CommOnRanks, ExchangesLargeMessagesBothWaysAtOnce) {
-  run(2, [](Comm& comm) {
-    const std::vector<int> out = numbers(300'001, comm.rank());
-    std::vector<int> in(out.size());
-    comm.exchange(1 - comm.rank(), out, 1 - comm.rank(), in);
-    require_equal(in == numbers(out.size(), 1 - comm.rank()), true);
-  });
-}
-
-TEST_P(CommOnRanks, HoldsSeveralViews) {
-  run(2, [](Comm& comm) {
-    constexpr int kViews = 5;
-    if (comm.rank() == 0) {
-      for (int i = 0; i < kViews; ++i) comm.send(1, numbers(100, i));
-      return;
-    }
-    std::vector<View<int>> views;
-    for (int i = 0; i < kViews; ++i) views.push_back(comm.recv_view<int>(0));
-    for (int i = 0; i < kViews; ++i) {
-      const View<int>& view = views[static_cast<std::size_t>(i)];
-      require_equal(std::vector<int>(view.begin(), view.end()), numbers(100, i));
-    }
-  });
-}
-
-TEST_P(CommOnRanks, SeesAMessageBeforeItReceivesIt) {
-  run(2, [](Comm& comm) {
-    if (comm.rank() == 0) {
-      comm.send(1, std::vector<double>{1, 2, 3}, 6);
-      return barrier(comm);
-    }
-    std::optional<Received> seen;
-    while (!seen) seen = comm.probe<double>(any_source, any_tag);
-    require_equal(seen->source, 0);
-    require_equal(seen->tag, 6);
-    require_equal(seen->count, 3U);
-    require(!comm.probe(0, 5).has_value());
-    require_equal(comm.recv_view<double>(seen->source, seen->tag)[2], 3.0);
-    require(!comm.probe(0).has_value());
-    barrier(comm);
-  });
-}
-
-TEST_P(CommOnRanks, ProbesForWhatAReceiveWithTheSameArgumentsTakes) {
-  run(2, [](Comm& comm) {
-    if (comm.rank() == 0) {
-      comm.send(1, 1, 6);
-      comm.send(1, 2);
-      return barrier(comm);
-    }
-    require_equal(comm.wait_for_message<int>(0).tag, 0);
-    require_equal(comm.probe<int>(0)->tag, 0);
-    require_equal(comm.recv<int>(0), 2);
-    require(!comm.probe(0).has_value());
-    require_equal(comm.recv<int>(0, 6), 1);
-    barrier(comm);
-  });
-}
-
-TEST_P(CommOnRanks, WaitsForAMessageWithoutTakingIt) {
+TEST(CommOnRanks, WaitsForAMessageWithoutTakingIt) {
   run(3, [](Comm& comm) {
     if (comm.rank() != 0) {
       comm.recv<int>(0, 1);
@@ -186,7 +78,7 @@ TEST_P(CommOnRanks, WaitsForAMessageWithoutTakingIt) {
   });
 }
 
-TEST_P(CommOnRanks, TellsOfEachRequestThatBecomesCompleteOnce) {
+TEST(CommOnRanks, TellsOfEachRequestThatBecomesCompleteOnce) {
   run(3, [](Comm& comm) {
     if (comm.rank() != 0) {
       comm.recv<int>(0, 1);
@@ -211,7 +103,7 @@ TEST_P(CommOnRanks, TellsOfEachRequestThatBecomesCompleteOnce) {
   });
 }
 
-TEST_P(CommOnRanks, WaitsForAnyThoughTheFirstIsFromItself) {
+TEST(CommOnRanks, WaitsForAnyThoughTheFirstIsFromItself) {
   run(2, [](Comm& comm) {
     if (comm.rank() == 1) {
       comm.recv<int>(0, 1);
@@ -230,7 +122,7 @@ TEST_P(CommOnRanks, WaitsForAnyThoughTheFirstIsFromItself) {
   });
 }
 
-TEST_P(CommOnRanks, TellsOfARequestThatFailsAndGoesOn) {
+TEST(CommOnRanks, TellsOfARequestThatFailsAndGoesOn) {
   run(2, [](Comm& comm) {
     if (comm.rank() == 0) {
       comm.send(1, 1.5);
@@ -252,7 +144,7 @@ TEST_P(CommOnRanks, TellsOfARequestThatFailsAndGoesOn) {
   });
 }
 
-TEST_P(CommOnRanks, RefusesRanksThatDoNotExist) {
+TEST(CommOnRanks, RefusesRanksThatDoNotExist) {
   run(2, [](Comm& comm) {
     std::vector<int> one(1);
     const std::string two = "rank 2 does not exist: the group has ranks 0 to 1";
@@ -270,7 +162,7 @@ TEST_P(CommOnRanks, RefusesRanksThatDoNotExist) {
   });
 }
 
-TEST_P(CommOnRanks, RefusesReservedTags) {
+TEST(CommOnRanks, RefusesReservedTags) {
   run(1, [](Comm& comm) {
     std::vector<int> one(1);
     require_equal(error_of<core::UsageError>([&] { comm.send(0, 1, -2); }),
@@ -286,7 +178,7 @@ TEST_P(CommOnRanks, RefusesReservedTags) {
 }
 
 // After each of them the message that did not fit is gone, and the next one comes.
-TEST_P(CommOnRanks, NamesBothSidesOfAMessageThatDoesNotFit) {
+TEST(CommOnRanks, NamesBothSidesOfAMessageThatDoesNotFit) {
   run(2, [](Comm& comm) {
     if (comm.rank() == 0) {
       for (int i = 0; i < 3; ++i) comm.send(1, std::vector<double>{1, 2, 3}, 7);
@@ -316,7 +208,7 @@ TEST_P(CommOnRanks, NamesBothSidesOfAMessageThatDoesNotFit) {
   });
 }
 
-TEST_P(CommOnRanks, WantsExactlyOneElementForAValue) {
+TEST(CommOnRanks, WantsExactlyOneElementForAValue) {
   run(1, [](Comm& comm) {
     comm.send(0, std::vector<int>{});
     require_equal(error_of<MessageError>([&] { comm.recv<int>(0); }),
@@ -325,7 +217,7 @@ TEST_P(CommOnRanks, WantsExactlyOneElementForAValue) {
   });
 }
 
-TEST_P(CommOnRanks, TakesBytesAsAnyType) {
+TEST(CommOnRanks, TakesBytesAsAnyType) {
   run(1, [](Comm& comm) {
     const std::vector<double> sent{1.5, 2.5};
     comm.send(0, std::as_bytes(std::span(sent)));
@@ -335,7 +227,7 @@ TEST_P(CommOnRanks, TakesBytesAsAnyType) {
   });
 }
 
-TEST_P(CommOnRanks, SplitsByColorInTheOrderOfKeys) {
+TEST(CommOnRanks, SplitsByColorInTheOrderOfKeys) {
   run(5, [](Comm& comm) {
     // Colors 0 1 0 1 0, keys against the ranks' order.
     std::optional<Comm> part = comm.split(comm.rank() % 2, -comm.rank());
@@ -350,136 +242,6 @@ TEST_P(CommOnRanks, SplitsByColorInTheOrderOfKeys) {
     require_equal(got, (comm.rank() + 2) > 4 ? comm.rank() % 2 : comm.rank() + 2);
   });
 }
-
-TEST_P(CommOnRanks, SplitsEqualKeysByRank) {
-  run(4, [](Comm& comm) {
-    const std::array<int, 4> keys{1, 0, 1, 0};
-    const std::array<int, 4> expected{2, 0, 3, 1};
-    const auto self = static_cast<std::size_t>(comm.rank());
-    require_equal(comm.split(3, keys[self])->rank(), expected[self]);
-  });
-}
-
-TEST_P(CommOnRanks, LeavesRanksWithANegativeColorOut) {
-  run(3, [](Comm& comm) {
-    const std::optional<Comm> part = comm.split(comm.rank() == 1 ? -1 : 0);
-    require_equal(part.has_value(), comm.rank() != 1);
-    if (part) require_equal(part->size(), 2);
-    require(!comm.split(-5).has_value());
-  });
-}
-
-TEST_P(CommOnRanks, MakesGroupsOfOneAndGroupsOfGroups) {
-  run(4, [](Comm& comm) {
-    Comm alone = comm.split(comm.rank()).value();
-    require_equal(alone.size(), 1);
-    alone.send(0, comm.rank());
-    require_equal(alone.recv<int>(0), comm.rank());
-
-    Comm half = comm.split(comm.rank() / 2).value();
-    Comm turned = half.split(0, -half.rank()).value();
-    require_equal(turned.rank(), 1 - half.rank());
-    turned.send(1 - turned.rank(), comm.rank());
-    require_equal(turned.recv<int>(any_source), comm.rank() ^ 1);
-  });
-}
-
-TEST_P(CommOnRanks, KeepsEqualGroupsApart) {
-  run(2, [](Comm& comm) {
-    Comm first = comm.split(0).value(), second = comm.split(0).value();
-    const int peer = 1 - comm.rank();
-    first.send(peer, 1);
-    second.send(peer, 2);
-    comm.send(peer, 3);
-    require_equal(comm.recv<int>(any_source, any_tag), 3);
-    require_equal(second.recv<int>(any_source, any_tag), 2);
-    require_equal(first.recv<int>(any_source, any_tag), 1);
-  });
-}
-
-TEST_P(CommOnRanks, ThrowsWhatARankThrewWithItsNumber) {
-  const std::string error = error_of<core::Error>([&] {
-    run(3, [](Comm& comm) {
-      comm.set_phase("the sum");
-      if (comm.rank() == 1) throw core::Error("no such file");
-      comm.recv<int>(1);
-    });
-  });
-  EXPECT_EQ(error, "rank 1: no such file");
-}
-
-TEST_P(CommOnRanks, FailsTheCallsOfOthersWhenARankThrows) {
-  run(1, [](Comm&) {});
-  Ends ends(3);
-  const std::string error = error_of<core::Error>([&] {
-    run(3, [&](Comm& comm) {
-      Comm alone = comm.split(comm.rank()).value();
-      if (comm.rank() == 2) {
-        for (const int other : {0, 1}) comm.recv<int>(other);
-        comm.set_phase("the sum");
-        throw core::Error("no such file");
-      }
-      comm.send(2, 1);
-      const std::string lost = error_of<core::LostError>([&] { comm.recv<int>(any_source); });
-      require(lost.starts_with("process 2 (pid "));
-      require(lost.ends_with(") was lost during the sum: threw: no such file"));
-      error_of<core::LostError>([&] { comm.send(1 - comm.rank(), 1); });
-      error_of<core::LostError>([&] { comm.probe(any_source); });
-      error_of<core::LostError>([&] { barrier(alone); });
-      error_of<core::LostError>([&] { ibarrier(alone); });
-      ends.note(comm.rank(), Ends::finished);
-    });
-  });
-  EXPECT_EQ(error, "rank 2: no such file");
-  EXPECT_EQ(ends.count(Ends::finished), 2);
-}
-
-TEST_P(CommOnRanks, DoesNotWaitForARankThatHasReturned) {
-  const std::string error = error_of<core::Error>([&] {
-    run(2, [](Comm& comm) {
-      if (comm.rank() == 0) comm.send(1, 1);
-      if (comm.rank() == 1) require_equal(comm.recv<int>(0), 1);
-      if (comm.rank() == 1) comm.recv<int>(any_source);
-    });
-  });
-  EXPECT_NE(error.find("returned from"), error.npos) << error;
-}
-
-TEST_P(CommOnRanks, DoesNotProbeForWhatARankThatHasReturnedWillNotSend) {
-  const std::string error = error_of<core::Error>([&] {
-    run(2, [](Comm& comm) {
-      if (comm.rank() == 0) return comm.send(1, 1);
-      while (!comm.probe(0)) continue;
-      comm.recv<int>(0);
-      while (!comm.probe(0)) continue;
-    });
-  });
-  EXPECT_NE(error.find("rank 0 has returned from"), error.npos) << error;
-}
-
-TEST_P(CommOnRanks, EndsWithReceivesThatNobodyWaitedFor) {
-  const std::string error = error_of<core::Error>([&] {
-    run(2, [](Comm& comm) {
-      std::vector<int> value(1);
-      const Request request = comm.irecv(1 - comm.rank(), value);
-      if (comm.rank() == 0) throw core::Error("on the way out");
-    });
-  });
-  EXPECT_EQ(error, "rank 0: on the way out");
-}
-
-TEST_P(CommOnRanks, WaitsForARequestThatEnds) {
-  run(2, [](Comm& comm) {
-    std::vector<int> value(1);
-    {
-      const Request request = comm.irecv(1 - comm.rank(), value);
-      comm.send(1 - comm.rank(), 5);
-    }
-    require_equal(value[0], 5);
-  });
-}
-
-INSTANTIATE_TEST_SUITE_P(All, CommOnRanks, testing::ValuesIn(kRunners), name_of_runner);
 
 }  // namespace
 }  // namespace tabane::comm

@@ -40,9 +40,7 @@ TEST(FitGrid, NamesTheLegalShapesOtherwise) {
   error_of<core::UsageError>([] { fit_grid(0); });
 }
 
-using GridOnRanks = OnRanks;
-
-TEST_P(GridOnRanks, LaysRanksOutRowByRow) {
+TEST(GridOnRanks, LaysRanksOutRowByRow) {
   run(6, [](Comm& comm) {
     Grid grid(comm, 2, 3);
     const int rank = comm.rank();
@@ -58,7 +56,7 @@ TEST_P(GridOnRanks, LaysRanksOutRowByRow) {
   });
 }
 
-TEST_P(GridOnRanks, GoesRoundTheTorus) {
+TEST(GridOnRanks, GoesRoundTheTorus) {
   run(6, [](Comm& comm) {
     const Grid grid(comm, 2, 3);
     require_equal(grid.rank_at(-1, -1), 5);
@@ -72,25 +70,7 @@ TEST_P(GridOnRanks, GoesRoundTheTorus) {
   });
 }
 
-// Each rank gives its number to the east; what comes back after `columns` steps is its own.
-TEST_P(GridOnRanks, SendsRoundTheTorusInEveryShape) {
-  for (const GridShape shape : {GridShape{1, 1}, {1, 5}, {5, 1}, {2, 3}}) {
-    run(shape.rows * shape.columns, [shape](Comm& comm) {
-      Grid grid(comm, shape);
-      int carried = comm.rank();
-      for (int step = 0; step < shape.columns; ++step) {
-        const std::vector<int> out{carried};
-        std::vector<int> in(1);
-        comm.exchange(grid.east(), out, grid.west(), in);
-        carried = in[0];
-        require_equal(carried / shape.columns, grid.my_row());
-      }
-      require_equal(carried, comm.rank());
-    });
-  }
-}
-
-TEST_P(GridOnRanks, KeepsMessagesOfRowsAndColumnsApart) {
+TEST(GridOnRanks, KeepsMessagesOfRowsAndColumnsApart) {
   run(4, [](Comm& comm) {
     Grid grid(comm, 2, 2);
     grid.column().send(1 - grid.my_row(), 100 + comm.rank());
@@ -102,14 +82,12 @@ TEST_P(GridOnRanks, KeepsMessagesOfRowsAndColumnsApart) {
   });
 }
 
-TEST_P(GridOnRanks, RefusesAShapeThatDoesNotFitOnAllRanks) {
+TEST(GridOnRanks, RefusesAShapeThatDoesNotFitOnAllRanks) {
   run(3, [](Comm& comm) {
     const std::string error = error_of<core::UsageError>([&] { Grid grid(comm, 2, 2); });
     require_equal(error, "a grid of 2 x 2 does not fit 3 ranks: give 1 x 3, 3 x 1");
   });
 }
-
-INSTANTIATE_TEST_SUITE_P(All, GridOnRanks, testing::ValuesIn(kRunners), name_of_runner);
 
 }  // namespace
 }  // namespace tabane::comm

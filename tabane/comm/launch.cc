@@ -57,30 +57,28 @@ void check_grid(int ranks, GridShape grid) {
   if (grid != GridShape{}) fit_grid(ranks, grid);
 }
 
-std::string text_of_current_exception() {
+// What a rank threw.
+struct Thrown {
+  std::string text;
+  bool is_usage_error = false;
+};
+
+Thrown current_exception() {
   try {
     throw;
+  } catch (const core::UsageError& error) {
+    return {error.what(), true};
   } catch (const std::exception& error) {
-    return error.what();
+    return {error.what()};
   } catch (...) {
-    return "an exception that is not a std::exception";
+    return {"an exception that is not a std::exception"};
   }
 }
 
-bool current_exception_is_usage_error() {
-  try {
-    throw;
-  } catch (const core::UsageError&) {
-    return true;
-  } catch (...) {
-    return false;
-  }
-}
-
-// What a rank threw, for the caller: an impossible request stays one.
-[[noreturn]] void throw_of_rank(std::size_t rank, const std::string& what, bool usage_error) {
-  const std::string text = fmt::format("rank {}: {}", rank, what);
-  if (usage_error) throw core::UsageError(text);
+// For the caller: an impossible request stays one.
+[[noreturn]] void throw_of_rank(std::size_t rank, const Thrown& thrown) {
+  const std::string text = fmt::format("rank {}: {}", rank, thrown.text);
+  if (thrown.is_usage_error) throw core::UsageError(text);
   throw core::Error(text);
 }
 
@@ -97,8 +95,9 @@ void live(shm::World& world, int rank, const Collectives& collectives, const Fun
     comm.reset();
     world.leave(rank);
   } catch (...) {
-    if (current_exception_is_usage_error()) world.tell_usage_error(rank);
-    world.fail(rank, getpid(), "threw: " + text_of_current_exception());
+    const Thrown thrown = current_exception();
+    if (thrown.is_usage_error) world.tell_usage_error(rank);
+    world.fail(rank, getpid(), "threw: " + thrown.text);
     if (world.failed_rank() == rank) throw;
   }
 }
@@ -160,7 +159,7 @@ void launch_shm(const LaunchOptions& options, const Collectives& collectives, co
                         .loss_listener = team::LossListener{tell_loss, &world}});
   } catch (const team::TaskError& error) {
     throw_if_aborted(world);
-    throw_of_rank(error.task(), what_rank_threw(error), world.failed_by_usage());
+    throw_of_rank(error.task(), {what_rank_threw(error), world.failed_by_usage()});
   } catch (const core::LostError&) {
     throw_if_aborted(world);
     if (world.failed()) world.throw_failed();
@@ -205,10 +204,9 @@ void launch_mpi(const LaunchOptions& options, const Collectives& collectives, co
     fail_mpi_world(world, error);
     throw;
   } catch (...) {
-    const std::string what = text_of_current_exception();
-    const bool usage_error = current_exception_is_usage_error();
-    fail_mpi_world(world, "threw: " + what);
-    throw_of_rank(static_cast<std::size_t>(comm.rank()), what, usage_error);
+    const Thrown thrown = current_exception();
+    fail_mpi_world(world, "threw: " + thrown.text);
+    throw_of_rank(static_cast<std::size_t>(comm.rank()), thrown);
   }
 }
 

@@ -1,147 +1,150 @@
-#include <algorithm>
 #include <array>
-#include <cstdint>
-#include <numeric>
-#include <span>
+#include <string>
 #include <vector>
 
-#include "tabane/comm/collectives.h"
-#include "tabane/comm/ends_test.h"
-#include "tabane/comm/nonblocking_checks_test.h"
+#include "tabane/comm/collective/mismatches_test.h"
 #include "tabane/comm/runners_test.h"
 
 namespace tabane::comm {
 namespace {
 
-class NonBlocking : public OnRanks {
- protected:
-  static void check(void (*f)(Comm&)) {
-    for (const int ranks : {1, 2, 3, 5}) run(ranks, f);
-  }
-};
-
-TEST_P(NonBlocking, GivesEveryRankTheResult) { check(checks::results_of_every_size_and_root); }
-TEST_P(NonBlocking, BarrierIsCompleteOnlyWhenAllHaveCome) { check(checks::barrier_waits_for_all); }
-TEST_P(NonBlocking, SeveralEndInAnyOrder) { check(checks::several_end_in_any_order); }
-TEST_P(NonBlocking, GoesOnWhileTheRankWaitsForSomethingElse) { check(checks::other_waits_help); }
-TEST_P(NonBlocking, MixesWithMessagesAndGroups) { check(checks::mixes_with_messages_and_groups); }
-TEST_P(NonBlocking, ComparesCallsWhereTheGroupDoes) { check(checks::compared_ones_give_results); }
-TEST_P(NonBlocking, RefusesWhatCannotBe) { check(checks::refuses_what_cannot_be); }
-
-TEST_P(NonBlocking, OtherCallsOfOthersAreTold) {
-  for (const Mismatch& one : checks::mismatches_of_non_blocking()) {
-    SCOPED_TRACE(one.name);
-    const std::string text =
-        error_of<core::Error>([&] { run(3, [&](Comm& comm) { mismatch(comm, one); }); });
-    EXPECT_EQ(missing_in(text, one), "");
-  }
-}
-
-// Of which nothing is on record any more.
-TEST_P(NonBlocking, OtherCallsOfOthersAreToldManyCallsLater) {
-  for (const bool waits : {false, true}) {
-    const std::string text = error_of<core::Error>([&] {
-      run(2, [&](Comm& comm) {
-        comm.check_collectives(false);
-        std::vector<int> values(2);
-        if (comm.rank() == 0) {
-          Request met = ibarrier(comm);
-          for (int i = 0; i < 8; ++i) ibroadcast(comm, values, 0).wait();
-          comm.send(1, 1);
-          met.wait();
-        } else {
-          comm.recv<int>(0);
-          waits ? barrier(comm) : broadcast(comm, values, 1);
-        }
-      });
-    });
-    EXPECT_EQ(missing_in(text, {"", "non-blocking", waits ? "barrier" : "broadcast", {}, {}}), "");
-  }
-}
-
-TEST_P(NonBlocking, EndsWithTheLossOfARank) {
-  Ends ends(3);
-  const std::string error = error_of<core::Error>([&] {
-    run(3, [&](Comm& comm) {
-      if (comm.rank() == 2) {
-        for (const int other : {0, 1}) comm.recv<int>(other);  // that have begun, too
-        throw core::Error("no such file");
-      }
-      comm.send(2, 1);
-      std::vector<double> values(100'000, 1);
-      error_of<core::LostError>([&] { iall_reduce(comm, values, Operation::sum).wait(); });
-      ends.note(comm.rank(), Ends::finished);
-    });
-  });
-  EXPECT_EQ(error, "rank 2: no such file");
-  EXPECT_EQ(ends.count(Ends::finished), 2);
-}
-
-// Both expect the other to be the root, and both live on after the error: no message must be waited
-// for then, and none may come.
-TEST_P(NonBlocking, LeavesTheValuesAloneAfterAnError) {
-  Ends ends(2);
-  run(2, [&](Comm& comm) {
-    std::vector<int> values(100'000, comm.rank());
-    {
-      Request mistaken = ibroadcast(comm, values, 1 - comm.rank());
-      error_of<core::Error>([&] { mistaken.wait(); });
-      std::ranges::fill(values, 7);
-    }
-    comm.send(1 - comm.rank(), 1);
-    comm.recv<int>(1 - comm.rank());
-    require_equal(std::ranges::count(values, 7), std::ssize(values));
-    ends.note(comm.rank(), Ends::finished);
-  });
-  EXPECT_EQ(ends.count(Ends::finished), 2);
-}
-
-// More than have lines at once. The others have the values of the rank that has left its calls.
-TEST_P(NonBlocking, CallsThatAnExceptionPassesDisturbNoLaterOnes) {
-  run(3, [](Comm& comm) {
-    for (int round = 0; round < 30; ++round) {
-      std::array<int, 12> ones;
-      ones.fill(1);
-      try {
-        std::vector<Request> sums;
-        for (int& one : ones) sums.push_back(iall_reduce(comm, std::span(&one, 1), Operation::sum));
-        if (comm.rank() == round % 4) throw core::Error("on purpose");
-        wait_all(sums);
-        require_equal(std::ranges::count(ones, 3), std::ssize(ones));
-      } catch (const core::Error&) {
-        if (comm.rank() != round % 4) throw;
-      }
-      if (round % 2 == 1) barrier(comm);
-      for (int i = 0; i < 20; ++i) {
-        int value = i;
-        iall_reduce(comm, std::span(&value, 1), Operation::sum).wait();
-        require_equal(value, 3 * i);
+// Around what is sent in one message to all, and more elements than ranks and fewer.
+TEST(NonBlocking, GivesEveryRankTheResult) {
+  run_each({1, 2, 3, 5}, [](Comm& comm) {
+    const int p = comm.size();
+    for (const std::size_t count : {0, 1, 2, 511, 513, 20'000}) {
+      std::vector<std::int64_t> sum(count, comm.rank() + 1);
+      Request all = iall_reduce(comm, sum, Operation::sum);
+      all.wait();
+      require(sum == std::vector<std::int64_t>(count, p * (p + 1) / 2));
+      for (int root = 0; root < p; ++root) {
+        std::vector<int> values(count, comm.rank() == root ? 7 + root : -1);
+        Request copied = ibroadcast(comm, values, root);
+        while (!copied.test()) continue;
+        require(values == std::vector<int>(count, 7 + root));
       }
     }
+    std::array<double, 3> order{comm.rank() == 0 ? 1e300 : 1.0, 1, 1};
+    iall_reduce(comm, order, Operation::max).wait();
+    require(order[0] == 1e300);
   });
 }
 
-TEST_P(NonBlocking, ALateMessageDoesNotChangeTheValuesAfterAnError) {
-  run(3, [&](Comm& comm) {
-    std::vector<int> values(4, comm.rank() == 1 ? 9 : 0);
-    if (comm.rank() == 2) error_of<core::Error>([&] { ibarrier(comm).wait(); });
+TEST(NonBlocking, BarrierIsCompleteOnlyWhenAllHaveCome) {
+  run_each({1, 2, 3, 5}, [](Comm& comm) {
+    if (comm.rank() == 0 && comm.size() > 1) {
+      for (int rank = 1; rank < comm.size(); ++rank) comm.recv<int>(rank);
+      ibarrier(comm).wait();
+      return;
+    }
+    Request all = ibarrier(comm);
+    for (int i = 0; i < 50 && comm.size() > 1; ++i) require(!all.test());
+    if (comm.size() > 1) comm.send(0, 1);
+    all.wait();
+    require(all.test());
+  });
+}
+
+TEST(NonBlocking, SeveralEndInAnyOrder) {
+  run_each({1, 2, 3, 5}, [](Comm& comm) {
+    constexpr std::size_t kCalls = 12;
+    std::vector<std::vector<int>> values;
+    std::vector<Request> requests;
+    for (std::size_t i = 0; i < kCalls; ++i) {
+      values.emplace_back(i % 3 == 0 ? 5'000 : 3, comm.rank() + static_cast<int>(i));
+    }
+    for (std::size_t i = 0; i < kCalls; ++i) {
+      const int root = static_cast<int>(i) % comm.size();
+      requests.push_back(i % 2 == 0 ? iall_reduce(comm, values[i], Operation::max)
+                                    : ibroadcast(comm, values[i], root));
+    }
+    if (comm.rank() % 2 == 1) std::swap(requests.front(), requests.back());
+    std::size_t told = 0;
     if (comm.rank() == 0) {
-      Request broadcast = ibroadcast(comm, values, 1);
-      error_of<core::Error>([&] { broadcast.wait(); });
-      std::ranges::fill(values, 7);
-      comm.send(1, 1);
-      comm.recv<int>(1, 3);
-      require_equal(values, std::vector<int>(4, 7));
+      while (wait_any(requests)) ++told;
+      require(told == kCalls);
     }
-    if (comm.rank() == 1) {
-      comm.recv<int>(0);
-      ibroadcast(comm, values, 1).wait();  // the root only sends
-      comm.send(0, 1, 3);
+    wait_all(requests);
+    for (std::size_t i = 0; i < kCalls; ++i) {
+      const int from = i % 2 == 0 ? comm.size() - 1 : static_cast<int>(i) % comm.size();
+      require(values[i].back() == from + static_cast<int>(i));
     }
   });
 }
 
-INSTANTIATE_TEST_SUITE_P(Runners, NonBlocking, testing::ValuesIn(kRunners), name_of_runner);
+// Ranks in the middle of a tree hand on what they get, whatever they wait for: a message, a
+// collective of another kind, another request.
+TEST(NonBlocking, GoesOnWhileTheRankWaitsForSomethingElse) {
+  run_each({1, 2, 3, 5}, [](Comm& comm) {
+    const int p = comm.size(), last = p - 1;
+    for (const std::size_t count : {std::size_t{4}, std::size_t{50'000}}) {
+      std::vector<int> values(count, comm.rank() == 0 ? 3 : 0), more(count, 1);
+      Request first = ibroadcast(comm, values, 0), second = iall_reduce(comm, more, Operation::sum);
+      if (p > 1 && comm.rank() == last) {
+        second.wait();
+        first.wait();
+        for (int rank = 0; rank < last; ++rank) comm.send(rank, 1);
+      } else if (p > 1) {
+        comm.recv<int>(last);
+      }
+      barrier(comm);
+      first.wait();
+      second.wait();
+      require(values.back() == 3 && more.back() == p);
+    }
+  });
+}
+
+TEST(NonBlocking, MixesWithMessagesAndGroups) {
+  run_each({1, 2, 3, 5}, [](Comm& comm) {
+    const int p = comm.size(), next = (comm.rank() + 1) % p, previous = (comm.rank() + p - 1) % p;
+    std::vector<int> sum(1'000, 1), in(1), out(1, comm.rank()), part_sum(2, 1);
+    std::vector<int> large(20'000, comm.rank()), part_in(large.size());
+    int part_next = 0;
+    std::vector<Request> requests;
+    {
+      Comm part = comm.split(comm.rank() % 2).value();
+      requests.push_back(iall_reduce(part, part_sum, Operation::sum));
+      requests.push_back(comm.irecv(previous, in));
+      requests.push_back(iall_reduce(comm, sum, Operation::sum));
+      requests.push_back(comm.isend(next, out));
+      requests.push_back(ibarrier(part));
+    }
+    {  // which collectives under way would keep
+      Comm part = comm.split(comm.rank() % 2).value();
+      const int size = part.size();
+      part_next = (part.rank() + 1) % size;
+      requests.push_back(part.irecv(part_next, part_in));
+      requests.push_back(part.isend((part.rank() + size - 1) % size, large));
+    }
+    while (wait_any(requests)) continue;
+    require(sum.front() == p && in[0] == previous);
+    require(part_in == std::vector<int>(large.size(), 2 * part_next + comm.rank() % 2));
+    require(part_sum[0] == (p + 1 - comm.rank() % 2) / 2);
+  });
+}
+
+TEST(NonBlocking, RefusesWhatCannotBe) {
+  run_each({1, 2, 3, 5}, [](Comm& comm) {
+    std::vector<int> values(2);
+    int refused = 0;
+    for (const auto& f : std::vector<std::function<void()>>{
+             [&] { ibroadcast(comm, values, comm.size()); }, [&] { ibroadcast(comm, values, -1); },
+             [&] { iall_reduce(comm, values, Operation::max_loc); }}) {
+      try {
+        f();
+      } catch (const core::UsageError&) {
+        ++refused;
+      }
+    }
+    require(refused == 3);
+    barrier(comm);
+  });
+}
+
+TEST(NonBlocking, ComparesCallsWhereTheGroupDoes) {
+  run_each({1, 2, 3, 5}, compared_calls_give_results);
+}
 
 }  // namespace
 }  // namespace tabane::comm

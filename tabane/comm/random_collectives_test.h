@@ -89,9 +89,7 @@ class RandomCollectives {
       one->request = ibroadcast(comm, one->values, root);
     } else {
       one->values = values_of<T>(comm.rank(), count, call);
-      for (std::size_t i = 0; i < count; ++i) {
-        one->wanted.push_back(combined<T>(Operation::max, comm.size(), i, call));
-      }
+      one->wanted = combined<T>(Operation::max, comm.size(), count, call);
       one->request = iall_reduce(comm, one->values, Operation::max);
     }
     begun_.push_back(std::move(one));

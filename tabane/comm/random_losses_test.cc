@@ -1,10 +1,11 @@
-// What random traffic meets when a rank is killed or throws at a random moment.
-#include <gtest/gtest.h>
+// Random messages, and random collectives, between ranks of which one is killed or throws at a
+// random moment: what comes is right, or the call throws LostError, and all come to their end.
+// TABANE_TRAFFIC_ROUNDS and _SEED, TABANE_COLLECTIVES_ROUNDS and _SEED run them for longer, or
+// again.
 #include <signal.h>
 #include <stdlib.h>
 #include <unistd.h>
 
-#include <functional>
 #include <iostream>
 #include <random>
 #include <stdexcept>
@@ -12,6 +13,7 @@
 #include <thread>
 
 #include "tabane/comm/ends_test.h"
+#include "tabane/comm/random_collectives_test.h"
 #include "tabane/comm/random_traffic_test.h"
 #include "tabane/comm/runners_test.h"
 
@@ -38,16 +40,6 @@ struct Round {
     // Now and then so little that many messages wait for room.
     round.message_bytes = random() % 3 == 0 ? 64 * 1024 * static_cast<std::size_t>(round.ranks) : 0;
     return round;
-  }
-
-  void launch_ranks(const std::function<void(Comm&)>& f) const {
-#if defined(TABANE_RANKS_ARE_FORKED)
-    launch({.ranks = ranks, .transport = TransportKind::shm, .message_bytes = message_bytes}, f);
-#elif defined(TABANE_RANKS_ARE_THREADS)
-    shm::launch_on_threads(ranks, message_bytes, f);
-#else
-    run_plain(ranks, f);
-#endif
   }
 
   // Whatever still lies in this rank's channels.
@@ -94,7 +86,8 @@ std::uint64_t run_round(const Round& round) {
   SCOPED_TRACE("seed " + std::to_string(round.seed));
   Ends ends(round.ranks);
   try {
-    round.launch_ranks([&](Comm& comm) { round.live(comm, ends); });
+    run(
+        round.ranks, [&](Comm& comm) { round.live(comm, ends); }, round.message_bytes);
     ADD_FAILURE() << "nothing was lost";
   } catch (const core::Error& error) {
     const std::string cause = round.kills ? "killed by signal 9" : "of the user";
@@ -121,23 +114,86 @@ void run_rounds(bool kills) {
             << std::endl;
 }
 
-class RandomTrafficOnRanks : public OnRanks {};
-
-TEST_P(RandomTrafficOnRanks, BringsAllMessagesUnchanged) {
-  const auto seed = std::random_device()();
-  std::cout << "seed " << seed << std::endl;
-  for (const int ranks : {1, 2, 3, 5}) {
-    run(ranks, [&](Comm& comm) { RandomTraffic(comm, seed).run(20); });
-  }
-}
-
-TEST(RandomTraffic, BringsRightContentOrAnErrorWhereARankThrows) { run_rounds(false); }
+TEST(RandomTrafficLosses, BringsRightContentOrAnErrorWhereARankThrows) { run_rounds(false); }
 
 #ifdef TABANE_RANKS_ARE_FORKED
-TEST(RandomTraffic, BringsRightContentOrAnErrorWhereARankIsKilled) { run_rounds(true); }
+TEST(RandomTrafficLosses, BringsRightContentOrAnErrorWhereARankIsKilled) { run_rounds(true); }
 #endif
 
-INSTANTIATE_TEST_SUITE_P(All, RandomTrafficOnRanks, testing::ValuesIn(kRunners), name_of_runner);
+class RandomCollectivesLosses : public testing::Test {
+ protected:
+  void TearDown() override {
+    std::cout << "TABANE_COLLECTIVES_SEED=" << seed_ << ": " << checked_ << " collectives checked"
+              << std::endl;
+  }
+
+  // One rank is lost.
+  void run_round(std::uint64_t seed, bool kills) {
+    SCOPED_TRACE("seed " + std::to_string(seed));
+    std::mt19937_64 random(seed);
+    const int ranks = static_cast<int>(2 + random() % 4);
+    const int lost = static_cast<int>(random() % static_cast<unsigned>(ranks));
+    const auto moment = static_cast<unsigned>(random() % (kills ? 20'000 : 300));
+    Ends ends(ranks);
+    const auto live = [&](Comm& comm) {
+      ends.note(comm.rank(), Ends::begun);
+      const bool mine = comm.rank() == lost;
+      if (mine && kills) {
+        std::thread([moment] {
+          usleep(moment);
+          kill(getpid(), SIGKILL);
+        }).detach();
+      }
+      unsigned calls = 0;
+      const auto note = [&](Ends::End end, const std::string& text = "") {
+        ends.note(comm.rank(), end, calls, text);
+      };
+      try {
+        RandomCollectives collectives(comm, seed, [&] {
+          if (++calls > moment && mine && !kills) throw std::runtime_error("of the user");
+        });
+        collectives.run(1 << 30);
+      } catch (const core::LostError&) {
+        if (mine || !is_lost_again(comm)) return note(Ends::wrong, "a later call did not throw");
+        note(Ends::lost);
+      } catch (const core::Error& error) {
+        note(Ends::wrong, error.what());
+        throw;
+      }
+    };
+    EXPECT_THROW(run(ranks, live), core::Error);
+    for (int rank = 0; rank < ranks; ++rank) {
+      // It may be lost before others begin. One that has begun and did not come to its end was
+      // killed because it did not answer.
+      if (rank == lost || ends.end(rank) == Ends::none) continue;
+      EXPECT_EQ(ends.end(rank), Ends::lost) << "rank " << rank << ": " << ends.text(rank);
+    }
+    checked_ += ends.checked();
+  }
+
+  static bool is_lost_again(Comm& comm) {
+    try {
+      all_reduce(comm, 1, Operation::sum);
+    } catch (const core::LostError&) {
+      return true;
+    }
+    return false;
+  }
+
+  void run_rounds(bool kills) {
+    const std::uint64_t rounds = from_environment("TABANE_COLLECTIVES_ROUNDS", 60);
+    for (std::uint64_t i = 0; i < rounds && !HasFailure(); ++i) run_round(seed_ + i, kills);
+  }
+
+  std::uint64_t seed_ = from_environment("TABANE_COLLECTIVES_SEED", std::random_device()());
+  std::uint64_t checked_ = 0;
+};
+
+TEST_F(RandomCollectivesLosses, AreRightOrLostWhereARankThrows) { run_rounds(false); }
+
+#ifdef TABANE_RANKS_ARE_FORKED
+TEST_F(RandomCollectivesLosses, AreRightOrLostWhereARankIsKilled) { run_rounds(true); }
+#endif
 
 }  // namespace
 }  // namespace tabane::comm

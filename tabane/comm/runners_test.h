@@ -1,54 +1,93 @@
-// For tests of messages: the ways to run ranks, and checks that work on any of them. A rank may be
-// another process, so it tells what is wrong by an exception: the runner throws it.
+// For tests on ranks. A file of them is compiled once for each way to run them: on the reference
+// transport; on shared memory, with ranks that are processes (TABANE_RANKS_ARE_FORKED) or, where
+// ThreadSanitizer shall see them, threads (TABANE_RANKS_ARE_THREADS); and as the ranks of an MPI
+// job (TABANE_RANKS_ARE_MPI), each of which runs all tests, in the same order. A rank may be
+// another process, so it tells what is wrong by an exception, which run() throws.
 #pragma once
 
 #include <gtest/gtest.h>
 
+#include <cstdint>
 #include <functional>
-#include <ostream>
+#include <initializer_list>
+#include <optional>
+#include <random>
 #include <source_location>
 #include <string>
 
+#include "tabane/comm/collectives.h"
 #include "tabane/comm/comm.h"
 #include "tabane/comm/launch.h"
 #if defined(TABANE_RANKS_ARE_THREADS)
 #include "tabane/comm/transport/shm/threaded_ranks_test.h"
-#elif !defined(TABANE_RANKS_ARE_FORKED)
+#elif !defined(TABANE_RANKS_ARE_FORKED) && !defined(TABANE_RANKS_ARE_MPI)
 #include "tabane/comm/transport/plain_transport_test.h"
 #endif
 
 namespace tabane::comm {
 
-struct Runner {
-  const char* name;
-  void (*run)(int ranks, const std::function<void(Comm&)>& f);
-};
-inline std::ostream& operator<<(std::ostream& out, const Runner& runner) {
-  return out << runner.name;
+using RankFunction = std::function<void(Comm&)>;
+
+#if defined(TABANE_RANKS_ARE_MPI)
+
+inline constexpr bool kAreMpi = true;
+inline constexpr std::initializer_list<int> kWorlds{0};
+
+inline void run_all_of_mpi(const RankFunction& f) { launch({.transport = TransportKind::mpi}, f); }
+
+// On the first ranks of the job. Where it has fewer, the test counts as skipped.
+inline void run(int ranks, const RankFunction& f) {
+  run_all_of_mpi([&](Comm& world) {
+    if (ranks > world.size()) GTEST_SKIP() << "MPI has fewer ranks";
+    if (ranks == world.size()) return f(world);
+    std::optional<Comm> group = world.split(world.rank() < ranks ? 0 : -1);
+    if (group) f(*group);
+  });
 }
 
+#else
+
+inline constexpr bool kAreMpi = false;
 #if defined(TABANE_RANKS_ARE_FORKED)
-inline void run_shm(int ranks, const std::function<void(Comm&)>& f) {
-  launch({.ranks = ranks, .transport = TransportKind::shm}, f);
-}
-inline constexpr Runner kRunners[] = {{"shm", run_shm}};
-#elif defined(TABANE_RANKS_ARE_THREADS)
-inline void run_shm(int ranks, const std::function<void(Comm&)>& f) {
-  shm::launch_on_threads(ranks, 0, f);
-}
-inline constexpr Runner kRunners[] = {{"shm", run_shm}};
-#else  // in programs that ThreadSanitizer can look at
-inline constexpr Runner kRunners[] = {{"plain", run_plain}};
+inline constexpr std::initializer_list<int> kWorlds{1, 2, 3, 4, 7, 16};
+#else
+inline constexpr std::initializer_list<int> kWorlds{1, 2, 3, 5, 8};
 #endif
 
-// A test fixture: TEST_P(OnRanks, …) runs on all runners.
-class OnRanks : public testing::TestWithParam<Runner> {
- protected:
-  static void run(int ranks, const std::function<void(Comm&)>& f) { GetParam().run(ranks, f); }
-};
+// message_bytes: see LaunchOptions; the reference transport takes what it needs.
+inline void run(int ranks, const RankFunction& f, [[maybe_unused]] std::size_t message_bytes = 0) {
+#if defined(TABANE_RANKS_ARE_FORKED)
+  launch({.ranks = ranks, .transport = TransportKind::shm, .message_bytes = message_bytes}, f);
+#elif defined(TABANE_RANKS_ARE_THREADS)
+  shm::launch_on_threads(ranks, message_bytes, f);
+#else
+  run_plain(ranks, f);
+#endif
+}
 
-inline std::string name_of_runner(const testing::TestParamInfo<Runner>& info) {
-  return info.param.name;
+#endif
+
+// With each of these numbers of ranks; under MPI with as many as the job has.
+inline void run_each(std::initializer_list<int> numbers, const RankFunction& f) {
+  for (const int ranks : numbers) {
+    SCOPED_TRACE(std::to_string(ranks) + " ranks");
+#if defined(TABANE_RANKS_ARE_MPI)
+    return run_all_of_mpi(f);
+#else
+    run(ranks, f);
+#endif
+  }
+}
+
+// For a seed that the ranks need not agree on by messages.
+inline std::uint64_t any_seed() { return kAreMpi ? 12 : std::random_device()(); }
+
+// Many ranks take their time on few PUs: then tests send fewer messages.
+inline bool saves_time(const Comm& world) {
+#if defined(__SANITIZE_THREAD__) || defined(__SANITIZE_ADDRESS__)
+  return true;
+#endif
+  return kAreMpi || world.size() > 3;
 }
 
 inline void require(bool condition,
@@ -81,6 +120,16 @@ std::string error_of(F&& f, const std::source_location& at = std::source_locatio
     return error.what();
   }
   throw core::Error("line " + std::to_string(at.line()) + " of the test: nothing was thrown");
+}
+
+// On worlds of few ranks and of many. Every message must have been taken when f has returned.
+inline void on_worlds(const RankFunction& f) {
+  run_each(kWorlds, [&](Comm& world) {
+    Comm between = *world.split(0);  // so that f may take any message of the world
+    f(world);
+    barrier(between);
+    require(!world.probe(any_source, any_tag));
+  });
 }
 
 }  // namespace tabane::comm

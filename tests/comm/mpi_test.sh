@@ -1,8 +1,9 @@
 #!/bin/sh
-# Runs the conformance suite under an MPI launcher.
+# Runs a program under an MPI launcher.
 # usage: mpi_test.sh openmpi|mpich RANKS PROGRAM MODULE_DIR [OPTION…]
 #
-# Exits 77 if this MPI, or tabane's module for it, is not there.
+# Succeeds if the job exits with $TABANE_EXIT_CODE, or 0. Exits 77 if this MPI, or tabane's module
+# for it, is not there.
 set -eu
 mpi=$1 ranks=$2 program=$3 modules=$4
 shift 4
@@ -24,6 +25,11 @@ export TABANE_MPI_MODULE="$modules"
 if [ "$mpi" = openmpi ]; then
   # As root, and with more ranks than PUs, Open MPI runs only where it is told so.
   export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
-  exec "$launcher" --oversubscribe -n "$ranks" "$program" --transport mpi "$@"
+  launcher="$launcher --oversubscribe"
 fi
-exec "$launcher" -n "$ranks" "$program" --transport mpi "$@"
+code=0
+$launcher -n "$ranks" "$program" "$@" || code=$?
+[ "$code" -eq "${TABANE_EXIT_CODE:-0}" ] || {
+  echo "exited with $code"
+  exit 1
+}

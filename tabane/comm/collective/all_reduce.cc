@@ -76,11 +76,10 @@ void all_reduce_shared(Group& group, const Call& call) {
   Slots& slots = group.board()->slots;
   const Signature signature = signature_of(call);
   const int p = group.size();
-  const std::size_t element = call.combine->element_bytes;
-  const std::size_t most = slots.slot_bytes() / element * element;
-  for (std::size_t begin = 0; begin < call.bytes; begin += most) {
-    const auto piece = call.values.subspan(begin, std::min(most, call.bytes - begin));
-    const auto share_of = [&](int rank) { return segment_of(piece, element, p, rank); };
+  for_pieces(slots, call, [&](std::span<std::byte> piece) {
+    const auto share_of = [&](int rank) {
+      return segment_of(piece, call.combine->element_bytes, p, rank);
+    };
     copy_bytes(slots.begin(any_source), piece);
     slots.publish(signature);
     const std::span<std::byte> own = share_of(group.rank());
@@ -94,7 +93,7 @@ void all_reduce_shared(Group& group, const Call& call) {
       copy_bytes(share, slots.read(rank, signature).first(share.size()));
     }
     slots.end();
-  }
+  });
 }
 
 // The root, rank 0, receives from all and sends to all.

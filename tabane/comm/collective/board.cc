@@ -288,7 +288,7 @@ void RootLines::end(Word word) {
 
 ChunkRing::ChunkRing(std::byte* board, const BoardLayout& layout, int rank, GroupMemory& memory)
     : memory_(&memory),
-      consumed_(reinterpret_cast<Counter*>(board + layout.consumed)),
+      consumed_(reinterpret_cast<ConsumedChunks*>(board + layout.consumed)),
       chunks_(board + layout.chunks),
       chunk_bytes_(layout.chunk_bytes),
       ranks_(layout.ranks),
@@ -328,7 +328,7 @@ void ChunkRing::publish(const Signature& signature) {
 
 std::span<const std::byte> ChunkRing::read(const Signature& signature, int root) {
   ++number_;
-  const Head& shown = head();
+  const ChunkHead& shown = head();
   wait_for_flag(*memory_, root,
                 [&] { return shown.number.load(std::memory_order_acquire) == number_; });
   if (shown.signature != signature) {
@@ -349,7 +349,7 @@ void ChunkRing::consume(int root, bool last) {
 
 Slots::Slots(std::byte* board, const BoardLayout& layout, int rank, GroupMemory& memory)
     : memory_(&memory),
-      progress_(reinterpret_cast<Progress*>(board + layout.progress)),
+      progress_(reinterpret_cast<SlotProgress*>(board + layout.progress)),
       slots_(board + layout.slots),
       slot_bytes_(layout.slot_bytes),
       ranks_(layout.ranks),

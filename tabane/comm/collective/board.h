@@ -197,22 +197,22 @@ class ChunkRing {
   void consume(int root, bool last);
 
  private:
-  struct Head {
+  struct ChunkHead {
     std::atomic<std::uint64_t> number;  // of the chunk here, from 1
     Signature signature;
   };
-  struct alignas(kLineBytes) Counter {
+  struct alignas(kLineBytes) ConsumedChunks {
     std::atomic<std::uint64_t> chunks;
   };
   // What follows on the line of the head: small values come with their flag.
   static constexpr std::size_t kHeadBytes = 32;
-  static_assert(sizeof(Head) <= kHeadBytes);
+  static_assert(sizeof(ChunkHead) <= kHeadBytes);
 
   std::byte* place() const;  // of the current chunk
-  Head& head() const { return *reinterpret_cast<Head*>(place()); }
+  ChunkHead& head() const { return *reinterpret_cast<ChunkHead*>(place()); }
 
   GroupMemory* memory_;
-  Counter* consumed_;  // by rank
+  ConsumedChunks* consumed_;  // by rank
   std::byte* chunks_;
   std::size_t chunk_bytes_;
   int ranks_, rank_;
@@ -240,7 +240,7 @@ class Slots {
 
  private:
   // count: 2 n once step n is published, 2 n + 1 once this rank has read what it wanted in it.
-  struct alignas(kLineBytes) Progress {
+  struct alignas(kLineBytes) SlotProgress {
     std::atomic<std::uint64_t> count;
     std::array<Signature, 2> signatures;  // by parity of the step
   };
@@ -250,13 +250,24 @@ class Slots {
   void wait_for(int rank, std::uint64_t count);
 
   GroupMemory* memory_;
-  Progress* progress_;  // by rank
+  SlotProgress* progress_;  // by rank
   std::byte* slots_;
   std::size_t slot_bytes_;
   int ranks_, rank_;
   std::uint64_t step_ = 0;
   std::array<int, 2> reader_{kNobody, kNobody};  // of this rank's slot, by parity of the step
 };
+
+// Calls f(piece) with the values of a reduction one after the other, as many whole elements at once
+// as a slot holds.
+template <class F>
+void for_pieces(const Slots& slots, const Call& call, F&& f) {
+  const std::size_t element = call.combine->element_bytes;
+  const std::size_t most = slots.slot_bytes() / element * element;
+  for (std::size_t begin = 0; begin < call.bytes; begin += most) {
+    f(call.values.subspan(begin, std::min(most, call.bytes - begin)));
+  }
+}
 
 class SharedBoard {
  public:

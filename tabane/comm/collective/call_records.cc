@@ -45,12 +45,12 @@ void compare(int rank, const CallRecord& own, int other_rank, const CallRecord& 
 
 CallRecords::CallRecords(std::byte* board, const BoardLayout& layout, int rank, GroupMemory& memory)
     : memory_(&memory),
-      entries_(reinterpret_cast<Entry*>(board + layout.calls)),
+      entries_(reinterpret_cast<RecordedCall*>(board + layout.calls)),
       ranks_(layout.ranks),
       rank_(rank) {}
 
 std::optional<CallRecord> CallRecords::read(int rank, std::uint32_t number) const {
-  const Entry& theirs = entry(rank, number);
+  const RecordedCall& theirs = entry(rank, number);
   if (theirs.number.load(std::memory_order_acquire) != number) return {};
   CallRecord record;
   const std::uint64_t both = theirs.what_and_root.load(std::memory_order_relaxed);

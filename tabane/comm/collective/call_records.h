@@ -44,7 +44,7 @@ class CallRecords {
   CallRecords(std::byte* board, const BoardLayout& layout, int rank, GroupMemory& memory);
 
   void write(const CallRecord& own) {
-    Entry& mine = entry(rank_, own.number());
+    RecordedCall& mine = entry(rank_, own.number());
     mine.number.store(0, std::memory_order_relaxed);
     std::atomic_thread_fence(std::memory_order_release);
     mine.bytes.store(own.signature.bytes, std::memory_order_relaxed);
@@ -77,14 +77,14 @@ class CallRecords {
   void all_have_begun(std::uint32_t number) { behind_has_begun_ = number; }
 
  private:
-  struct Entry {
+  struct RecordedCall {
     std::atomic<std::uint64_t> bytes, what_and_root;
     std::atomic<std::uint32_t> algorithm, number;  // 0 while it is written
     std::atomic<std::uint64_t> parts;
   };
-  static_assert(sizeof(Entry) * kRecordedCalls == kCallRecordBytes);
+  static_assert(sizeof(RecordedCall) * kRecordedCalls == kCallRecordBytes);
 
-  Entry& entry(int rank, std::uint32_t number) const {
+  RecordedCall& entry(int rank, std::uint32_t number) const {
     return entries_[static_cast<std::uint32_t>(rank) * kRecordedCalls + number % kRecordedCalls];
   }
   bool has_begun(int rank, std::uint32_t number) const;
@@ -92,7 +92,7 @@ class CallRecords {
   int behind() const { return (rank_ + 1) % ranks_; }
 
   GroupMemory* memory_;
-  Entry* entries_;
+  RecordedCall* entries_;
   int ranks_, rank_;
   std::uint32_t behind_has_begun_ = 0;                   // 0: not known
   std::array<std::uint32_t, kRecordedCalls> told_ = {};  // numbers, where their records are

@@ -5,7 +5,6 @@
 
 #include "tabane/comm/collective/group.h"
 #include "tabane/comm/collective/mismatches_test.h"
-#include "tabane/comm/nonblocking_checks_test.h"
 #include "tabane/comm/runners_test.h"
 
 namespace tabane::comm {
@@ -15,9 +14,7 @@ namespace {
 constexpr std::array<std::uint32_t, 5> kCallsBefore{0, 0x7fff'fff0, 0x8000'0000, 0xffff'fff0,
                                                     0xffff'fffd};
 
-using CallRecordsOnRanks = OnRanks;
-
-TEST_P(CallRecordsOnRanks, HaveNumbersOtherThan0) {
+TEST(CallRecordsOnRanks, HaveNumbersOtherThan0) {
   run(1, [](Comm& comm) {
     require_equal(comm.group().next_call(), 1U);
     comm.group().set_calls(0xffff'fffe);
@@ -27,7 +24,7 @@ TEST_P(CallRecordsOnRanks, HaveNumbersOtherThan0) {
 }
 
 // The roots of the broadcast wait for nobody, so that they differ shows only later.
-TEST_P(CallRecordsOnRanks, ShowADifferenceOfACallBeforeAfterAnyNumberOfCalls) {
+TEST(CallRecordsOnRanks, ShowADifferenceOfACallBeforeAfterAnyNumberOfCalls) {
   for (const std::uint32_t calls : kCallsBefore) {
     const std::string text = error_of<core::Error>([&] {
       run(2, [&](Comm& comm) {
@@ -44,7 +41,7 @@ TEST_P(CallRecordsOnRanks, ShowADifferenceOfACallBeforeAfterAnyNumberOfCalls) {
   }
 }
 
-TEST_P(CallRecordsOnRanks, AreComparedAfterAnyNumberOfCalls) {
+TEST(CallRecordsOnRanks, AreComparedAfterAnyNumberOfCalls) {
   for (const std::uint32_t calls : kCallsBefore) {
     run(3, [&](Comm& comm) {
       comm.group().set_calls(calls);
@@ -54,7 +51,7 @@ TEST_P(CallRecordsOnRanks, AreComparedAfterAnyNumberOfCalls) {
       for (int i = 0; i < 40; ++i) {
         mismatches::call(comm, static_cast<Kind>(i * 5 % kKinds), i % 3, 500);
       }
-      checks::compared_ones_give_results(comm);
+      compared_calls_give_results(comm);
     });
     const std::string text = error_of<core::Error>([&] {
       run(3, [&](Comm& comm) {
@@ -68,9 +65,6 @@ TEST_P(CallRecordsOnRanks, AreComparedAfterAnyNumberOfCalls) {
     EXPECT_NE(text.find("ranks are in different collectives"), text.npos) << text;
   }
 }
-
-INSTANTIATE_TEST_SUITE_P(Transports, CallRecordsOnRanks, testing::ValuesIn(kRunners),
-                         name_of_runner);
 
 }  // namespace
 }  // namespace tabane::comm

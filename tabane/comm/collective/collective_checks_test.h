@@ -36,10 +36,11 @@ T value_of(int rank, std::size_t index, unsigned call) {
       (static_cast<std::uint64_t>(rank) * 1000003 + index) * 2654435761u + call * 97u;
   return static_cast<T>(x >> 7 & 0xff);
 }
+// first: index of the first one.
 template <class T>
-std::vector<T> values_of(int rank, std::size_t count, unsigned call) {
+std::vector<T> values_of(int rank, std::size_t count, unsigned call, std::size_t first = 0) {
   std::vector<T> values(count);
-  for (std::size_t i = 0; i < count; ++i) values[i] = value_of<T>(rank, i, call);
+  for (std::size_t i = 0; i < count; ++i) values[i] = value_of<T>(rank, first + i, call);
   return values;
 }
 
@@ -60,25 +61,21 @@ void check_broadcast(Comm& comm, std::string_view algorithm, std::size_t count, 
   require(values == values_of<T>(root, count, call));
 }
 
-// The values of ranks 0 … ranks - 1.
 template <class T>
-T combined(Operation operation, int ranks, std::size_t index, unsigned call) {
-  const Combine combine = combine_values<T>(operation);
-  T result = value_of<T>(0, index, call);
-  for (int rank = 1; rank < ranks; ++rank) {
-    const T value = value_of<T>(rank, index, call);
-    combine.apply(reinterpret_cast<std::byte*>(&result), reinterpret_cast<const std::byte*>(&value),
-                  1);
-  }
-  return result;
+void combine_with(std::vector<T>& values, const std::vector<T>& others, Operation operation) {
+  combine_values<T>(operation).apply(std::as_writable_bytes(std::span(values)).data(),
+                                     std::as_bytes(std::span(others)).data(), values.size());
 }
 
+// The values of ranks 0 … ranks - 1 from the first one on, combined in this order.
 template <class T>
-void require_combined(const std::vector<T>& values, Operation operation, int ranks,
-                      std::size_t first, unsigned call) {
-  for (std::size_t i = 0; i < values.size(); ++i) {
-    require_equal(values[i], combined<T>(operation, ranks, first + i, call));
+std::vector<T> combined(Operation operation, int ranks, std::size_t count, unsigned call,
+                        std::size_t first = 0) {
+  std::vector<T> result = values_of<T>(0, count, call, first);
+  for (int rank = 1; rank < ranks; ++rank) {
+    combine_with(result, values_of<T>(rank, count, call, first), operation);
   }
+  return result;
 }
 
 // root: of a reduce; any_source: an all_reduce.
@@ -93,7 +90,7 @@ void check_reduce(Comm& comm, std::string_view algorithm, Operation operation, s
     reduce(comm, values, operation, root, {algorithm});
     if (comm.rank() != root) return require(values == own);
   }
-  require_combined(values, operation, comm.size(), 0, call);
+  require(values == combined<T>(operation, comm.size(), count, call));
 }
 
 template <class T>
@@ -102,14 +99,13 @@ void check_scan(Comm& comm, Kind kind, std::string_view algorithm, Operation ope
   std::vector<T> values = values_of<T>(comm.rank(), count, call);
   if (kind == Kind::scan) {
     scan(comm, values, operation, {algorithm});
-    return require_combined(values, operation, comm.rank() + 1, 0, call);
+    return require(values == combined<T>(operation, comm.rank() + 1, count, call));
   }
   exscan(comm, values, operation, {algorithm});
-  if (comm.rank() != 0) return require_combined(values, operation, comm.rank(), 0, call);
+  if (comm.rank() != 0) return require(values == combined<T>(operation, comm.rank(), count, call));
   const std::vector<T> next = values_of<T>(1, count, call);
-  combine_values<T>(operation).apply(std::as_writable_bytes(std::span(values)).data(),
-                                     std::as_bytes(std::span(next)).data(), count);
-  require(values == next);
+  combine_with(values, next, operation);
+  require(values == next);  // rank 0 has the neutral element
 }
 
 template <class T>
@@ -119,8 +115,8 @@ void check_reduce_scatter(Comm& comm, std::string_view algorithm, Operation oper
       values_of<T>(comm.rank(), count * static_cast<std::size_t>(comm.size()), call);
   std::vector<T> block(count);
   reduce_scatter(comm, all, block, operation, {algorithm});
-  require_combined(block, operation, comm.size(), count * static_cast<std::size_t>(comm.rank()),
-                   call);
+  require(block == combined<T>(operation, comm.size(), count, call,
+                               count * static_cast<std::size_t>(comm.rank())));
 }
 
 // Parts of different sizes, up to `most`; some are empty.
@@ -211,10 +207,8 @@ void check_all_to_all(Comm& comm, std::string_view algorithm, std::size_t block,
   all_to_all(comm, out, in, {algorithm});
   const std::size_t mine = static_cast<std::size_t>(comm.rank()) * block;
   for (int rank = 0; rank < p; ++rank) {
-    for (std::size_t i = 0; i < block; ++i) {
-      require_equal(in[static_cast<std::size_t>(rank) * block + i],
-                    value_of<T>(rank, mine + i, call));
-    }
+    const auto from = std::span(in).subspan(static_cast<std::size_t>(rank) * block, block);
+    require(std::ranges::equal(from, values_of<T>(rank, block, call, mine)));
   }
 }
 
@@ -263,14 +257,16 @@ void check_call(Comm& comm, const Algorithm& algorithm, std::size_t count, int r
   }
 }
 
-// Whether the group can do it: what no rank of it can, is left out.
+// Whether the group can do it: what no rank of it can, is left out. The chosen algorithm, which has
+// no name here, always can.
 inline bool serves(Comm& comm, const Algorithm& algorithm, std::size_t element_bytes,
                    std::size_t count) {
   const Call call{.kind = algorithm.kind,
                   .element = {{}, element_bytes},
                   .layout = Layout::cyclic,
                   .bytes = count * element_bytes};
-  return comm.size() == 1 || algorithm.refuses(comm.group(), call) == nullptr;
+  return comm.size() == 1 || algorithm.name.empty() ||
+         algorithm.refuses(comm.group(), call) == nullptr;
 }
 
 }  // namespace tabane::comm

@@ -2,16 +2,13 @@
 
 #include "tabane/comm/collective/group.h"
 #include "tabane/comm/collectives.h"
-#include "tabane/comm/nonblocking_checks_test.h"
 #include "tabane/comm/runners_test.h"
 #include "tabane/core/text_of_error_test.h"
 
 namespace tabane::comm {
 namespace {
 
-using MismatchesOnRanks = OnRanks;
-
-TEST_P(MismatchesOnRanks, AreAllToldWithBothSides) {
+TEST(MismatchesOnRanks, AreAllToldWithBothSides) {
   for (const int ranks : {2, 3}) {
     for (const Mismatch& one : all_mismatches()) {
       SCOPED_TRACE(one.name);
@@ -23,7 +20,7 @@ TEST_P(MismatchesOnRanks, AreAllToldWithBothSides) {
 }
 
 // Nobody compares before the call, so some pass unnoticed; but a rank that waits looks around.
-TEST_P(MismatchesOnRanks, DoNotHangWhereRanksShareMemory) {
+TEST(MismatchesOnRanks, DoNotHangWhereRanksShareMemory) {
   std::vector<Mismatch> all;
   mismatches::add_kinds(all);
   std::size_t told = 0;
@@ -39,8 +36,8 @@ TEST_P(MismatchesOnRanks, DoNotHangWhereRanksShareMemory) {
   EXPECT_GT(told, all.size() / 2);
 }
 
-TEST_P(MismatchesOnRanks, LeaveAGroupThatIsSplitOffAfterwardsAlone) {
-  std::vector<Mismatch> all = checks::mismatches_of_non_blocking();
+TEST(MismatchesOnRanks, LeaveAGroupThatIsSplitOffAfterwardsAlone) {
+  std::vector<Mismatch> all = mismatches::of_non_blocking();
   mismatches::add_orders(all);
   for (const Mismatch& one : all) {
     SCOPED_TRACE(one.name);
@@ -56,7 +53,7 @@ TEST_P(MismatchesOnRanks, LeaveAGroupThatIsSplitOffAfterwardsAlone) {
   }
 }
 
-TEST_P(MismatchesOnRanks, DoNotDisturbCallsThatAreTheSame) {
+TEST(MismatchesOnRanks, DoNotDisturbCallsThatAreTheSame) {
   run(3, [](Comm& comm) {
     comm.check_collectives(true);
     Comm part = comm.split(comm.rank() == 1 ? 1 : 0).value();
@@ -70,7 +67,7 @@ TEST_P(MismatchesOnRanks, DoNotDisturbCallsThatAreTheSame) {
 }
 
 // Of the same sum, and each rank's own is right: nothing else differs.
-TEST_P(MismatchesOnRanks, OfTheSizesOfPartsAreTold) {
+TEST(MismatchesOnRanks, OfTheSizesOfPartsAreTold) {
   for (const std::size_t unit : {1, 1000}) {
     const std::string text = error_of<core::Error>([&] {
       run(3, [&](Comm& comm) {
@@ -88,7 +85,7 @@ TEST_P(MismatchesOnRanks, OfTheSizesOfPartsAreTold) {
 }
 
 // Each rank picks its own out of what all see: with checks or without, it may not be another's.
-TEST_P(MismatchesOnRanks, OfLayoutsGiveNobodyAnothersPart) {
+TEST(MismatchesOnRanks, OfLayoutsGiveNobodyAnothersPart) {
   for (const bool checked : {false, true}) {
     for (const std::size_t count : {1, 13, 500, 3000}) {
       const std::string text = error_of<core::Error>([&] {
@@ -108,14 +105,77 @@ TEST_P(MismatchesOnRanks, OfLayoutsGiveNobodyAnothersPart) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(Transports, MismatchesOnRanks, testing::ValuesIn(kRunners),
-                         name_of_runner);
+// Of ranks of which one at least must throw.
+std::string error_of_ranks(int ranks, const RankFunction& f) {
+  return error_of<core::Error>([&] { run(ranks, f); });
+}
+
+TEST(MismatchesOnRanks, OfSizesOrTypesAreNamedByEachAlgorithm) {
+  const auto both = [&](std::string_view algorithm, const auto& f) {
+    return error_of_ranks(2, [&](Comm& comm) {
+      comm.group().compare_calls(false);
+      f(comm, CollectiveOptions{algorithm});
+    });
+  };
+  for (const std::string_view name : {"flags", "counter", "two_level", "recursive_doubling"}) {
+    const std::string text = both(name, [](Comm& comm, const CollectiveOptions& by) {
+      if (comm.rank() == 0) {
+        all_reduce(comm, 1.0, Operation::sum, by);
+      } else {
+        all_reduce(comm, 1, Operation::sum, by);
+      }
+    });
+    require_contains(text, "float64");
+    require_contains(text, "int32");
+  }
+  for (const std::string_view name : {"flags", "binomial"}) {
+    require_contains(both(name,
+                          [](Comm& comm, const CollectiveOptions& by) {
+                            std::vector<int> values(comm.rank() == 0 ? 2 : 4);
+                            broadcast(comm, values, 0, by);
+                            barrier(comm, {"messages"});
+                          }),
+                     "8 bytes of int32");
+  }
+  for (const std::string_view name : {"flags", "direct", "binomial"}) {
+    require_contains(both(name,
+                          [](Comm& comm, const CollectiveOptions& by) {
+                            std::vector<int> part(comm.rank() == 0 ? 4 : 2), all(8);
+                            gather(comm, part, all, 0, Layout::block, by);
+                          }),
+                     "16 bytes of int32");
+  }
+}
+
+TEST(MismatchesOnRanks, OfCallsAreNamedWhereTheyAreCompared) {
+  const auto compared = [&](const std::function<void(Comm&)>& f) {
+    return error_of_ranks(3, [&](Comm& comm) {
+      comm.group().compare_calls(true);
+      barrier(comm);
+      f(comm);
+    });
+  };
+  const std::string kinds = compared([](Comm& comm) {
+    if (comm.rank() == 1) return barrier(comm);
+    all_reduce(comm, 1.0, Operation::sum);
+  });
+  require_contains(kinds, "barrier (call 2");
+  require_contains(kinds, "all_reduce of 8 bytes of float64, sum (call 2");
+  const std::string roots = compared([](Comm& comm) {
+    int value = 0;
+    broadcast(comm, value, comm.rank() == 2 ? 1 : 0);
+  });
+  require_contains(roots, "root 0");
+  require_contains(roots, "root 1");
+  const std::string operations = compared(
+      [](Comm& comm) { all_reduce(comm, 1, comm.rank() == 0 ? Operation::max : Operation::min); });
+  require_contains(operations, "int32, max");
+  require_contains(operations, "int32, min");
+}
 
 using core::text_of_error;
-using LeftoversOnRanks = OnRanks;
-
 // As where a vector has its size on the root only.
-TEST_P(LeftoversOnRanks, OfACallThatIsEmptyOnSomeRanksAreTold) {
+TEST(LeftoversOnRanks, OfACallThatIsEmptyOnSomeRanksAreTold) {
   for (const std::size_t count : {1, 4, 500, 30'000}) {
     for (const Kind kind : mismatches::all_kinds()) {
       if (kind == Kind::barrier) continue;
@@ -136,9 +196,9 @@ TEST_P(LeftoversOnRanks, OfACallThatIsEmptyOnSomeRanksAreTold) {
   }
 }
 
-TEST_P(LeftoversOnRanks, OfACallThatDoesNotBlockAreTold) {
+TEST(LeftoversOnRanks, OfACallThatDoesNotBlockAreTold) {
   const std::string text = text_of_error([] {
-    GetParam().run(2, [](Comm& comm) {
+    run(2, [](Comm& comm) {
       comm.check_collectives(false);
       std::vector<int> values(comm.rank() == 0 ? 4 : 0);
       ibroadcast(comm, values, 0).wait();
@@ -155,7 +215,7 @@ TEST_P(LeftoversOnRanks, OfACallThatDoesNotBlockAreTold) {
 }
 
 // The roots wait for nobody, so nothing need be told; but what they have sent is of that call only.
-TEST_P(LeftoversOnRanks, OfDifferentRootsAreTakenByNoLaterCall) {
+TEST(LeftoversOnRanks, OfDifferentRootsAreTakenByNoLaterCall) {
   for (const std::size_t count : {1, 4, 500, 30'000}) {
     for (const int ranks : {2, 3, 4}) {
       const std::string text = text_of_error([&] {
@@ -176,7 +236,7 @@ TEST_P(LeftoversOnRanks, OfDifferentRootsAreTakenByNoLaterCall) {
 }
 
 // A call that is empty everywhere is none to complain about, whatever lies around it.
-TEST_P(LeftoversOnRanks, AreNoneOfCallsThatAreEmptyEverywhere) {
+TEST(LeftoversOnRanks, AreNoneOfCallsThatAreEmptyEverywhere) {
   run(3, [](Comm& comm) {
     comm.check_collectives(false);
     for (int i = 0; i < 50; ++i) {
@@ -187,8 +247,6 @@ TEST_P(LeftoversOnRanks, AreNoneOfCallsThatAreEmptyEverywhere) {
     }
   });
 }
-
-INSTANTIATE_TEST_SUITE_P(Transports, LeftoversOnRanks, testing::ValuesIn(kRunners), name_of_runner);
 
 }  // namespace
 

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "tabane/comm/collectives.h"
+#include "tabane/comm/runners_test.h"
 
 namespace tabane::comm {
 
@@ -141,14 +142,50 @@ inline void add_orders(std::vector<Mismatch>& all) {
                  }});
 }
 
+inline std::vector<Mismatch> of_non_blocking() {
+  const auto sum = [](Comm& comm) {
+    std::vector<int> values(2);
+    iall_reduce(comm, values, Operation::sum).wait();
+  };
+  const auto copy = [](int root, std::size_t count) {
+    return [=](Comm& comm) {
+      std::vector<int> values(count);
+      ibroadcast(comm, values, root).wait();
+    };
+  };
+  const auto blocking = [](Kind kind) { return [=](Comm& comm) { call(comm, kind, 0, 2); }; };
+  const auto meet = [](Comm& comm) { ibarrier(comm).wait(); };
+  return {
+      {"kinds", "all_reduce", "barrier", sum, meet},
+      {"roots", "broadcast", "broadcast", copy(0, 2), copy(1, 2)},
+      {"sizes", "broadcast", "broadcast", copy(0, 2), copy(0, 3)},
+      {"large sizes", "broadcast", "broadcast", copy(0, 3'000), copy(0, 2'999)},
+      {"one that blocks", "all_reduce", "all_reduce", sum, blocking(Kind::all_reduce)},
+      {"others that block", "barrier", "barrier", blocking(Kind::barrier), meet},
+      {"another that blocks", "broadcast", "all_reduce", copy(0, 2), blocking(Kind::all_reduce)}};
+}
+
 }  // namespace mismatches
 
 inline std::vector<Mismatch> all_mismatches() {
-  std::vector<Mismatch> all;
+  std::vector<Mismatch> all = mismatches::of_non_blocking();
   mismatches::add_kinds(all);
   mismatches::add_arguments(all);
   mismatches::add_orders(all);
   return all;
+}
+
+// Calls that are the same on all ranks, compared.
+inline void compared_calls_give_results(Comm& comm) {
+  comm.check_collectives(true);
+  for (int i = 0; i < 20; ++i) {
+    std::vector<int> sum(1 + static_cast<std::size_t>(i) * 200, 1);
+    Request all = iall_reduce(comm, sum, Operation::sum), met = ibarrier(comm);
+    barrier(comm);
+    met.wait();
+    all.wait();
+    require(sum.back() == comm.size());
+  }
 }
 
 // Does what this rank does of it, after a call that is the same on all.

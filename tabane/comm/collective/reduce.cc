@@ -1,4 +1,3 @@
-#include <algorithm>
 #include <array>
 
 #include "tabane/comm/collective/algorithm.h"
@@ -42,10 +41,7 @@ void combine_piece(Group& group, const Call& call, const Signature& signature,
 void reduce_shared(Group& group, const Call& call) {
   Slots& slots = group.board()->slots;
   const Signature signature = signature_of(call);
-  const std::size_t element = call.combine->element_bytes;
-  const std::size_t most = slots.slot_bytes() / element * element;
-  for (std::size_t begin = 0; begin < call.bytes; begin += most) {
-    const auto piece = call.values.subspan(begin, std::min(most, call.bytes - begin));
+  for_pieces(slots, call, [&](std::span<std::byte> piece) {
     const std::span<std::byte> slot = slots.begin(call.root);
     if (group.rank() == call.root) {
       combine_piece(group, call, signature, piece);
@@ -53,7 +49,7 @@ void reduce_shared(Group& group, const Call& call) {
       copy_bytes(slot, piece);
       slots.publish(signature);
     }
-  }
+  });
 }
 
 }  // namespace

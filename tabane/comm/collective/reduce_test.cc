@@ -12,12 +12,13 @@
 namespace tabane::comm {
 namespace {
 
-class Reductions : public OnRanks {};
-
-std::vector<std::string_view> names_of(Kind kind) {
+// Those of this collective that serve values of this size.
+std::vector<std::string_view> names_of(Comm& comm, Kind kind, std::size_t element_bytes,
+                                       std::size_t count) {
   std::vector<std::string_view> names;
   for (const Algorithm& algorithm : algorithms()) {
-    if (algorithm.kind == kind) names.push_back(algorithm.name);
+    if (algorithm.kind != kind || algorithm.name == "native") continue;
+    if (serves(comm, algorithm, element_bytes, count)) names.push_back(algorithm.name);
   }
   return names;
 }
@@ -47,25 +48,38 @@ void require_same_on_all(Comm& comm, const std::vector<double>& values) {
   }
 }
 
-TEST_P(Reductions, GiveTheSameBitsOnAllRanksAndEachTime) {
-  for (const int ranks : {2, 3, 5, 7, 8, 9}) {
-    run(ranks, [](Comm& comm) {
-      for (const std::string_view name : names_of(Kind::all_reduce)) {
-        for (const std::size_t count : {1, 5, 6, 1001}) {
-          const Algorithm& algorithm = *find_algorithm(Kind::all_reduce, name);
-          if (!serves(comm, algorithm, sizeof(double), count)) continue;
-          std::vector<double> first = rough_values(comm.rank(), count), again = first;
-          all_reduce(comm, first, Operation::sum, {name});
-          all_reduce(comm, again, Operation::sum, {name});
-          require(same_bits(first, again));
-          require_same_on_all(comm, first);
-        }
-      }
-    });
-  }
+void require_same_bits(Comm& comm, std::size_t count, Operation operation,
+                       std::string_view algorithm) {
+  std::vector<double> first = rough_values(comm.rank(), count);
+  first[0] = comm.rank() % 2 == 0 ? 0.0 : -0.0;
+  std::vector<double> again = first;
+  all_reduce(comm, first, operation, {algorithm});
+  all_reduce(comm, again, operation, {algorithm});
+  require(same_bits(first, again));
+  require_same_on_all(comm, first);
 }
 
-TEST_P(Reductions, TakeTheRanksInTheOrderThatIsDocumented) {
+TEST(Reductions, GiveTheSameBitsOnAllRanksAndEachTime) {
+  run_each({2, 3, 5, 7, 8, 9}, [](Comm& comm) {
+    for (const std::size_t count : {1, 5, 6, 1001}) {
+      for (const std::string_view name : names_of(comm, Kind::all_reduce, sizeof(double), count)) {
+        require_same_bits(comm, count, Operation::sum, name);
+      }
+    }
+  });
+}
+
+TEST(Reductions, GiveTheSameBitsByTheChosenAlgorithm) {
+  on_worlds([](Comm& comm) {
+    for (const std::size_t count : {1, 5, 6, 7, 513, 9000}) {
+      for (const Operation operation : {Operation::sum, Operation::min, Operation::max}) {
+        require_same_bits(comm, count, operation, {});
+      }
+    }
+  });
+}
+
+TEST(Reductions, TakeTheRanksInTheOrderThatIsDocumented) {
   run(7, [](Comm& comm) {
     for (const std::size_t count : {1, 6, 1001}) {
       std::vector<double> in_order = rough_values(0, count), in_groups(count), in_pairs(count);
@@ -77,10 +91,7 @@ TEST_P(Reductions, TakeTheRanksInTheOrderThatIsDocumented) {
         in_groups[i] = ((v[0][i] + v[1][i] + v[2][i]) + (v[3][i] + v[4][i] + v[5][i])) + v[6][i];
         in_pairs[i] = ((v[0][i] + v[1][i]) + (v[2][i] + v[3][i])) + ((v[4][i] + v[5][i]) + v[6][i]);
       }
-      for (const std::string_view name : names_of(Kind::all_reduce)) {
-        if (name == "native") continue;
-        const Algorithm& algorithm = *find_algorithm(Kind::all_reduce, name);
-        if (!serves(comm, algorithm, sizeof(double), count)) continue;
+      for (const std::string_view name : names_of(comm, Kind::all_reduce, sizeof(double), count)) {
         const bool pairs = name == "tree" || name == "recursive_doubling";
         const std::vector<double>& expected = pairs                 ? in_pairs
                                               : name == "two_level" ? in_groups
@@ -93,10 +104,9 @@ TEST_P(Reductions, TakeTheRanksInTheOrderThatIsDocumented) {
   });
 }
 
-TEST_P(Reductions, DoNotDependOnTheRoot) {
+TEST(Reductions, DoNotDependOnTheRoot) {
   run(5, [](Comm& comm) {
-    for (const std::string_view name : names_of(Kind::reduce)) {
-      if (name == "native" || !serves(comm, *find_algorithm(Kind::reduce, name), 8, 6)) continue;
+    for (const std::string_view name : names_of(comm, Kind::reduce, 8, 6)) {
       std::vector<double> at_0(6);
       for (int root = 0; root < 5; ++root) {
         std::vector<double> values = rough_values(comm.rank(), 6);
@@ -114,7 +124,7 @@ TEST_P(Reductions, DoNotDependOnTheRoot) {
   });
 }
 
-TEST_P(Reductions, OfOneValueReturnIt) {
+TEST(Reductions, OfOneValueReturnIt) {
   run(4, [](Comm& comm) {
     require_equal(all_reduce(comm, comm.rank() + 1, Operation::sum), 10);
     require_equal(all_reduce(comm, static_cast<std::int8_t>(-comm.rank()), Operation::min),
@@ -131,61 +141,51 @@ void require_located(const Located<T>& got, T value, int rank, std::int64_t inde
   require_equal(got.index, index);
 }
 
-TEST_P(Reductions, SayWhoHadTheLargestAndSmallest) {
-  for (const int ranks : {1, 2, 3, 4, 5, 8, 9}) {
-    run(ranks, [](Comm& comm) {
-      const int p = comm.size(), self = comm.rank();
-      for (const std::string_view name : names_of(Kind::all_reduce)) {
-        if (!serves(comm, *find_algorithm(Kind::all_reduce, name), sizeof(Located<double>), 1)) {
-          continue;
-        }
-        const CollectiveOptions by{name};
-        for (int best = 0; best < p; ++best) {
-          const double value = self == best ? 7.5 : -self;
-          require_located(all_reduce_max_loc(comm, value, 10 * self, by), 7.5, best,
-                          std::int64_t{10} * best);
-          require_located(all_reduce_min_loc(comm, -value, 10 * self, by), -7.5, best,
-                          std::int64_t{10} * best);
-          // Of equal ones the lowest rank's: all from `best` on have the largest.
-          require_located(all_reduce_max_loc(comm, self >= best ? 3 : 1, -self, by), 3, best,
-                          std::int64_t{-best});
-        }
+TEST(Reductions, SayWhoHadTheLargestAndSmallest) {
+  run_each({1, 2, 3, 4, 5, 8, 9}, [](Comm& comm) {
+    const int p = comm.size(), self = comm.rank();
+    for (const std::string_view name :
+         names_of(comm, Kind::all_reduce, sizeof(Located<double>), 1)) {
+      const CollectiveOptions by{name};
+      for (int best = 0; best < p; ++best) {
+        const double value = self == best ? 7.5 : -self;
+        require_located(all_reduce_max_loc(comm, value, 10 * self, by), 7.5, best,
+                        std::int64_t{10} * best);
+        require_located(all_reduce_min_loc(comm, -value, 10 * self, by), -7.5, best,
+                        std::int64_t{10} * best);
+        // Of equal ones the lowest rank's: all from `best` on have the largest.
+        require_located(all_reduce_max_loc(comm, self >= best ? 3 : 1, -self, by), 3, best,
+                        std::int64_t{-best});
       }
-    });
-  }
+    }
+  });
 }
 
 // A NaN loses to every number, even to -inf; where all are NaN, the lowest rank has it.
-TEST_P(Reductions, NaNIsNeverTheLargestOrSmallest) {
+TEST(Reductions, NaNIsNeverTheLargestOrSmallest) {
   constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
   constexpr double kInf = std::numeric_limits<double>::infinity();
-  for (const int ranks : {2, 3, 6}) {
-    run(ranks, [](Comm& comm) {
-      for (const std::string_view name : names_of(Kind::all_reduce)) {
-        if (!serves(comm, *find_algorithm(Kind::all_reduce, name), sizeof(Located<double>), 1)) {
-          continue;
-        }
-        for (int number = 0; number < comm.size(); ++number) {
-          const bool has = comm.rank() == number;
-          require_located(all_reduce_max_loc(comm, has ? -kInf : kNaN, 5, {name}), -kInf, number,
-                          5);
-          require_located(all_reduce_min_loc(comm, has ? kInf : kNaN, 5, {name}), kInf, number, 5);
-        }
-        const Located<double> none = all_reduce_max_loc(comm, kNaN, comm.rank(), {name});
-        require(std::isnan(none.value));
-        require_equal(none.rank, 0);
+  run_each({2, 3, 6}, [](Comm& comm) {
+    for (const std::string_view name :
+         names_of(comm, Kind::all_reduce, sizeof(Located<double>), 1)) {
+      for (int number = 0; number < comm.size(); ++number) {
+        const bool has = comm.rank() == number;
+        require_located(all_reduce_max_loc(comm, has ? -kInf : kNaN, 5, {name}), -kInf, number, 5);
+        require_located(all_reduce_min_loc(comm, has ? kInf : kNaN, 5, {name}), kInf, number, 5);
       }
-    });
-  }
+      const Located<double> none = all_reduce_max_loc(comm, kNaN, comm.rank(), {name});
+      require(std::isnan(none.value));
+      require_equal(none.rank, 0);
+    }
+  });
 }
 
 // The same of arrays, element by element: rank i % p has the largest of element i.
-TEST_P(Reductions, SayWhoHadTheLargestOfEachElement) {
+TEST(Reductions, SayWhoHadTheLargestOfEachElement) {
   run(5, [](Comm& comm) {
-    for (const std::string_view name : names_of(Kind::all_reduce)) {
-      for (const std::size_t count : {0, 1, 2, 300}) {
-        const Algorithm& algorithm = *find_algorithm(Kind::all_reduce, name);
-        if (!serves(comm, algorithm, sizeof(Located<float>), count)) continue;
+    for (const std::size_t count : {0, 1, 2, 300}) {
+      for (const std::string_view name :
+           names_of(comm, Kind::all_reduce, sizeof(Located<float>), count)) {
         std::vector<float> values(count);
         std::vector<std::int64_t> indices(count);
         for (std::size_t i = 0; i < count; ++i) {
@@ -242,67 +242,63 @@ Affine composed(Kind kind, int ranks, int self, std::size_t i, std::size_t count
   return all;
 }
 
-TEST_P(Reductions, KeepTheOrderOfRanksForWhatDoesNotCommute) {
-  for (int ranks = 1; ranks <= 9; ++ranks) {
-    run(ranks, [](Comm& comm) {
-      const int p = comm.size(), self = comm.rank(), root = p / 2;
-      for (const std::size_t count : {1, 6, 7, 1500}) {
-        with_all(comm, sizeof(Affine), count, [&](const Algorithm& algorithm) {
-          const Kind kind = algorithm.kind;
-          const bool of_all = kind == Kind::reduce_scatter;
-          std::vector<Affine> own(count * static_cast<std::size_t>(of_all ? p : 1));
-          for (std::size_t i = 0; i < own.size(); ++i) own[i] = affine_of(self, i);
-          std::vector<Affine> got = own;
-          if (of_all) got.resize(count);
-          const CollectiveOptions by{algorithm.name};
-          if (kind == Kind::reduce) reduce(comm, own, got, then, root, by);
-          if (kind == Kind::all_reduce) all_reduce(comm, got, then, by);
-          if (kind == Kind::scan) scan(comm, got, then, by);
-          if (kind == Kind::exscan) exscan(comm, got, then, by);
-          if (of_all) reduce_scatter(comm, own, got, then, by);
-          if (kind == Kind::reduce && self != root) return require(got == own);
-          for (std::size_t i = 0; i < count; ++i) {
-            if (got[i] != composed(kind, p, self, i, count)) {
-              throw core::Error(std::string(name_of(kind)) + " " + std::string(algorithm.name));
-            }
+TEST(Reductions, KeepTheOrderOfRanksForWhatDoesNotCommute) {
+  run_each({1, 2, 3, 4, 5, 6, 7, 8, 9}, [](Comm& comm) {
+    const int p = comm.size(), self = comm.rank(), root = p / 2;
+    for (const std::size_t count : {1, 6, 7, 1500}) {
+      with_all(comm, sizeof(Affine), count, [&](const Algorithm& algorithm) {
+        const Kind kind = algorithm.kind;
+        const bool of_all = kind == Kind::reduce_scatter;
+        std::vector<Affine> own(count * static_cast<std::size_t>(of_all ? p : 1));
+        for (std::size_t i = 0; i < own.size(); ++i) own[i] = affine_of(self, i);
+        std::vector<Affine> got = own;
+        if (of_all) got.resize(count);
+        const CollectiveOptions by{algorithm.name};
+        if (kind == Kind::reduce) reduce(comm, own, got, then, root, by);
+        if (kind == Kind::all_reduce) all_reduce(comm, got, then, by);
+        if (kind == Kind::scan) scan(comm, got, then, by);
+        if (kind == Kind::exscan) exscan(comm, got, then, by);
+        if (of_all) reduce_scatter(comm, own, got, then, by);
+        if (kind == Kind::reduce && self != root) return require(got == own);
+        for (std::size_t i = 0; i < count; ++i) {
+          if (got[i] != composed(kind, p, self, i, count)) {
+            throw core::Error(std::string(name_of(kind)) + " " + std::string(algorithm.name));
           }
-        });
-      }
-    });
-  }
+        }
+      });
+    }
+  });
 }
 
 // Whatever the algorithm: a NaN loses to every number, in whichever rank it is, and the sign of a 0
 // is the lowest rank's.
-TEST_P(Reductions, NaNLosesAndZerosAreTheLowestRanks) {
+TEST(Reductions, NaNLosesAndZerosAreTheLowestRanks) {
   constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
-  for (const int ranks : {2, 3, 4, 7}) {
-    run(ranks, [](Comm& comm) {
-      const int p = comm.size(), self = comm.rank();
-      with_all(comm, sizeof(double), 5, [&](const Algorithm& algorithm) {
-        if (algorithm.kind == Kind::exscan || algorithm.kind == Kind::reduce_scatter) return;
-        for (int with_nan = 0; with_nan < p; ++with_nan) {
-          const bool mine = self == with_nan;
-          const double zero = mine ? -0.0 : 0.0;
-          std::vector<double> values{mine ? kNaN : -5.0, mine ? -7.0 : kNaN, kNaN, zero, zero};
-          const Operation operation = with_nan % 2 == 0 ? Operation::max : Operation::min;
-          const CollectiveOptions by{algorithm.name};
-          if (algorithm.kind == Kind::reduce) reduce(comm, values, operation, 0, by);
-          if (algorithm.kind == Kind::all_reduce) all_reduce(comm, values, operation, by);
-          if (algorithm.kind == Kind::scan) scan(comm, values, operation, by);
-          const bool has_all = algorithm.kind == Kind::reduce ? self == 0
-                               : algorithm.kind == Kind::scan ? self == p - 1
-                                                              : true;
-          if (!has_all) continue;
-          require_equal(values[0], -5.0);
-          require_equal(values[1], -7.0);
-          require(std::isnan(values[2]));
-          require_equal(std::signbit(values[3]), with_nan == 0);
-          require_equal(std::signbit(values[4]), with_nan == 0);
-        }
-      });
+  run_each({2, 3, 4, 7}, [](Comm& comm) {
+    const int p = comm.size(), self = comm.rank();
+    with_all(comm, sizeof(double), 5, [&](const Algorithm& algorithm) {
+      if (algorithm.kind == Kind::exscan || algorithm.kind == Kind::reduce_scatter) return;
+      for (int with_nan = 0; with_nan < p; ++with_nan) {
+        const bool mine = self == with_nan;
+        const double zero = mine ? -0.0 : 0.0;
+        std::vector<double> values{mine ? kNaN : -5.0, mine ? -7.0 : kNaN, kNaN, zero, zero};
+        const Operation operation = with_nan % 2 == 0 ? Operation::max : Operation::min;
+        const CollectiveOptions by{algorithm.name};
+        if (algorithm.kind == Kind::reduce) reduce(comm, values, operation, 0, by);
+        if (algorithm.kind == Kind::all_reduce) all_reduce(comm, values, operation, by);
+        if (algorithm.kind == Kind::scan) scan(comm, values, operation, by);
+        const bool has_all = algorithm.kind == Kind::reduce ? self == 0
+                             : algorithm.kind == Kind::scan ? self == p - 1
+                                                            : true;
+        if (!has_all) continue;
+        require_equal(values[0], -5.0);
+        require_equal(values[1], -7.0);
+        require(std::isnan(values[2]));
+        require_equal(std::signbit(values[3]), with_nan == 0);
+        require_equal(std::signbit(values[4]), with_nan == 0);
+      }
     });
-  }
+  });
 }
 
 double in_order(int ranks, std::size_t i, std::size_t count) {
@@ -311,34 +307,32 @@ double in_order(int ranks, std::size_t i, std::size_t count) {
   return sum;
 }
 
-TEST_P(Reductions, ThatAreReproducibleTakeTheRanksInOrder) {
-  for (const int ranks : {2, 3, 4, 7, 17}) {
-    run(ranks, [](Comm& comm) {
-      const int p = comm.size(), self = comm.rank();
-      const CollectiveOptions reproducible{.reproducible = true};
-      for (const std::size_t count : {1, 20, 700, 9000}) {
-        const std::size_t last = count - 1;
-        std::vector<double> own = rough_values(self, count), all = own, part = own;
-        all_reduce(comm, all, Operation::sum, reproducible);
-        require_equal(all[last], in_order(p, last, count));
-        scan(comm, part, Operation::sum, reproducible);
-        require_equal(part[last], in_order(self + 1, last, count));
-        reduce(comm, own, Operation::sum, p - 1, reproducible);
-        if (self == p - 1) require_equal(own[last], in_order(p, last, count));
-      }
-      std::vector<double> blocks = rough_values(self, static_cast<std::size_t>(p)), block(1);
-      reduce_scatter(comm, blocks, block, Operation::sum, reproducible);
-      const auto place = static_cast<std::size_t>(self);
-      require_equal(block[0], in_order(p, place, static_cast<std::size_t>(p)));
-      require_contains(error_of<core::UsageError>([&] {
-                         all_reduce(comm, block, Operation::sum, {"tree", true});
-                       }),
-                       "all_reduce: algorithm 'tree' is not reproducible");
-    });
-  }
+TEST(Reductions, ThatAreReproducibleTakeTheRanksInOrder) {
+  run_each({2, 3, 4, 7, 17}, [](Comm& comm) {
+    const int p = comm.size(), self = comm.rank();
+    const CollectiveOptions reproducible{.reproducible = true};
+    for (const std::size_t count : {1, 20, 700, 9000}) {
+      const std::size_t last = count - 1;
+      std::vector<double> own = rough_values(self, count), all = own, part = own;
+      all_reduce(comm, all, Operation::sum, reproducible);
+      require_equal(all[last], in_order(p, last, count));
+      scan(comm, part, Operation::sum, reproducible);
+      require_equal(part[last], in_order(self + 1, last, count));
+      reduce(comm, own, Operation::sum, p - 1, reproducible);
+      if (self == p - 1) require_equal(own[last], in_order(p, last, count));
+    }
+    std::vector<double> blocks = rough_values(self, static_cast<std::size_t>(p)), block(1);
+    reduce_scatter(comm, blocks, block, Operation::sum, reproducible);
+    const auto place = static_cast<std::size_t>(self);
+    require_equal(block[0], in_order(p, place, static_cast<std::size_t>(p)));
+    require_contains(error_of<core::UsageError>([&] {
+                       all_reduce(comm, block, Operation::sum, {"tree", true});
+                     }),
+                     "all_reduce: algorithm 'tree' is not reproducible");
+  });
 }
 
-TEST_P(Reductions, OfScalars) {
+TEST(Reductions, OfScalars) {
   run(3, [](Comm& comm) {
     const int self = comm.rank();
     const auto largest = [](int a, int b) { return std::max(a, b); };
@@ -364,7 +358,7 @@ TEST_P(Reductions, OfScalars) {
 }
 
 // Products of types smaller than int, and of the largest values, wrap around as unsigned ones do.
-TEST_P(Reductions, OfIntegersWrapAround) {
+TEST(Reductions, OfIntegersWrapAround) {
   run(2, [](Comm& comm) {
     require_equal(all_reduce(comm, std::uint16_t{65535}, Operation::product), std::uint16_t{1});
     require_equal(all_reduce(comm, std::numeric_limits<int>::max(), Operation::sum), -2);
@@ -375,8 +369,6 @@ TEST_P(Reductions, OfIntegersWrapAround) {
     require_equal(all_reduce(comm, comm.rank() == 0, Operation::product), false);
   });
 }
-
-INSTANTIATE_TEST_SUITE_P(Runners, Reductions, testing::ValuesIn(kRunners), name_of_runner);
 
 }  // namespace
 }  // namespace tabane::comm

@@ -1,4 +1,3 @@
-#include <algorithm>
 #include <utility>
 
 #include "tabane/comm/collective/algorithm.h"
@@ -59,10 +58,7 @@ void scan_counter(Group& group, const Call& call) {
 void scan_shared(Group& group, const Call& call) {
   Slots& slots = group.board()->slots;
   const Signature signature = signature_of(call);
-  const std::size_t element = call.combine->element_bytes;
-  const std::size_t most = slots.slot_bytes() / element * element;
-  for (std::size_t begin = 0; begin < call.bytes; begin += most) {
-    const auto piece = call.values.subspan(begin, std::min(most, call.bytes - begin));
+  for_pieces(slots, call, [&](std::span<std::byte> piece) {
     copy_bytes(slots.begin(any_source), piece);
     slots.publish(signature);
     Prefix prefix(call, group.rank(), piece);
@@ -70,7 +66,7 @@ void scan_shared(Group& group, const Call& call) {
       prefix.add(rank, slots.read(rank, signature).data());
     }
     slots.end();
-  }
+  });
 }
 
 // Each rank gets what those before it have made of their values, and hands it on with its own.

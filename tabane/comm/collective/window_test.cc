@@ -11,8 +11,6 @@
 namespace tabane::comm {
 namespace {
 
-class GatherWritten : public OnRanks {};
-
 constexpr std::size_t kWritten = 100'000;
 constexpr int kRootTag = 1, kLateOrderTag = 2;
 
@@ -22,7 +20,7 @@ void give(Comm& comm, const std::vector<T>& part, std::span<T> all = {}) {
 }
 
 // The memory of the root goes on behind the parts that it expects.
-TEST_P(GatherWritten, RefusesAPartOfAnotherSizeAndAnswersBothSides) {
+TEST(GatherWritten, RefusesAPartOfAnotherSizeAndAnswersBothSides) {
   for (const std::size_t size : {kWritten + 4096, kWritten - 1, 3 * kWritten}) {
     run(2, [size](Comm& comm) {
       comm.group().compare_calls(false);
@@ -44,7 +42,7 @@ TEST_P(GatherWritten, RefusesAPartOfAnotherSizeAndAnswersBothSides) {
   }
 }
 
-TEST_P(GatherWritten, RefusesAPartOfAnotherType) {
+TEST(GatherWritten, RefusesAPartOfAnotherType) {
   run(2, [](Comm& comm) {
     comm.group().compare_calls(false);
     if (comm.rank() == 0) {
@@ -57,7 +55,7 @@ TEST_P(GatherWritten, RefusesAPartOfAnotherType) {
 }
 
 // The root has left because of rank 1, and uses its memory for something else. Then rank 2 comes.
-TEST_P(GatherWritten, LeavesTheMemoryOfARootAloneThatHasLeft) {
+TEST(GatherWritten, LeavesTheMemoryOfARootAloneThatHasLeft) {
   run(3, [](Comm& comm) {
     comm.group().compare_calls(false);
     std::vector<char> all(3 * kWritten, 'a');
@@ -82,10 +80,6 @@ TEST_P(GatherWritten, LeavesTheMemoryOfARootAloneThatHasLeft) {
   });
 }
 
-INSTANTIATE_TEST_SUITE_P(All, GatherWritten, testing::ValuesIn(kRunners), name_of_runner);
-
-class Windows : public OnRanks {};
-
 constexpr std::size_t kPart = 100'000;
 constexpr int kLeftTag = 1, kLateTag = 2;
 constexpr CollectiveOptions kRead{.algorithm = "read"};
@@ -96,7 +90,7 @@ void take(Comm& comm, const Bytes& all, Bytes& part) {
   scatter(comm, all, part, 0, Layout::block, kRead);
 }
 
-TEST_P(Windows, RefuseAPartOfAnotherSizeAndAnswerBothSides) {
+TEST(Windows, RefuseAPartOfAnotherSizeAndAnswerBothSides) {
   for (const std::size_t size : {kPart + 4096, kPart - 1}) {
     run(2, [size](Comm& comm) {
       comm.group().compare_calls(false);
@@ -111,7 +105,7 @@ TEST_P(Windows, RefuseAPartOfAnotherSizeAndAnswerBothSides) {
 }
 
 // The root has left because of rank 1, and uses its memory for something else. Then rank 2 comes.
-TEST_P(Windows, AreNotReadWhenTheRootHasLeft) {
+TEST(Windows, AreNotReadWhenTheRootHasLeft) {
   run(3, [](Comm& comm) {
     comm.group().compare_calls(false);
     Bytes all(3 * kPart, 'x'), part(kPart, 'a');
@@ -137,7 +131,7 @@ TEST_P(Windows, AreNotReadWhenTheRootHasLeft) {
 }
 
 // Their lines carry six bits of the size only.
-TEST_P(Windows, OfAllGatherSeeSizesThatDiffer) {
+TEST(Windows, OfAllGatherSeeSizesThatDiffer) {
   run(2, [](Comm& comm) {
     comm.group().compare_calls(false);
     Bytes part(comm.rank() == 0 ? 6400 : 12800), all(2 * part.size());
@@ -147,8 +141,6 @@ TEST_P(Windows, OfAllGatherSeeSizesThatDiffer) {
     require_contains(error, "12800 bytes");
   });
 }
-
-INSTANTIATE_TEST_SUITE_P(All, Windows, testing::ValuesIn(kRunners), name_of_runner);
 
 }  // namespace
 

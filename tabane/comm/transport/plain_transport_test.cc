@@ -31,12 +31,12 @@ template <class Check>
 void wait_until(World& world, int rank, const std::function<bool()>& ready, Check&& check) {
   std::unique_lock lock(world.mutex);
   for (;;) {
-    const std::uint64_t seen = world.changes();
+    const std::uint64_t seen = world.changes(rank);
     lock.unlock();
     if (ready()) return;
     lock.lock();
     world.throw_if_failed();
-    if (world.changes() != seen) continue;
+    if (world.changes(rank) != seen) continue;
     check();
     world.wait(lock, rank);
   }
@@ -50,19 +50,21 @@ class PlainMemory : public GroupMemory {
   std::span<std::byte> bytes() override { return {shared_.memory.get(), shared_.memory_bytes}; }
 
   void wait(int peer, const std::function<bool()>& ready) override {
-    comm::wait_until(world_, shared_.members[static_cast<std::size_t>(rank_)], ready,
-                     [&] { throw_if_in_vain(peer); });
+    comm::wait_until(world_, in_world(rank_), ready, [&] { throw_if_in_vain(peer); });
   }
   void check(int peer, const std::function<bool()>& ready) override {
     std::unique_lock lock(world_.mutex);
-    const std::uint64_t seen = world_.changes();
+    const std::uint64_t seen = world_.changes(in_world(rank_));
     lock.unlock();
     if (ready()) return;
     lock.lock();
     world_.throw_if_failed();
-    if (world_.changes() == seen) throw_if_in_vain(peer);
+    if (world_.changes(in_world(rank_)) == seen) throw_if_in_vain(peer);
   }
-  void notify(int) override { notify_all(); }
+  void notify(int rank) override {
+    const std::lock_guard lock(world_.mutex);
+    world_.changed(in_world(rank));
+  }
   std::uint64_t open(std::span<std::byte> bytes) override {
     const std::lock_guard lock(world_.mutex);
     window(rank_) = {++shared_.last_key, bytes};
@@ -84,10 +86,11 @@ class PlainMemory : public GroupMemory {
   }
   void notify_all() override {
     const std::lock_guard lock(world_.mutex);
-    world_.changed();
+    for (const int member : shared_.members) world_.changed(member);
   }
 
  private:
+  int in_world(int rank) const { return shared_.members[static_cast<std::size_t>(rank)]; }
   // Under the mutex.
   void throw_if_in_vain(int peer) {
     for (int other = 0; other < static_cast<int>(shared_.members.size()); ++other) {
@@ -265,7 +268,7 @@ void PlainTransport::send(int to, const Label& label, std::span<const std::byte>
   const std::lock_guard lock(world_->mutex);
   world_->throw_if_failed();
   mailbox_of(to).put(std::move(message));
-  world_->changed();
+  world_->changed(shared_->members[static_cast<std::size_t>(to)]);
 }
 
 std::unique_ptr<Pending> PlainTransport::isend(int to, const Label& label,

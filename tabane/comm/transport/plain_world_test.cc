@@ -81,49 +81,46 @@ std::shared_ptr<Shared> Shared::join(int rank, std::span<const int> group,
   return shared;
 }
 
-World::World(int ranks)
-    : returned_(index(ranks)),
-      phases_(index(ranks)),
-      calls_(index(ranks)),
-      backgrounds_(index(ranks)) {}
-
-void World::set_phase(int rank, const char* text) { phases_[index(rank)].store(text); }
-
-std::string World::phase(int rank) const {
-  const char* const text = phases_[index(rank)].load();
+std::string World::phase(int rank) {
+  const char* const text = at(rank).phase.load();
   if (text != nullptr && *text != '\0') return text;
-  const char* const call = calls_[index(rank)].load();
+  const char* const call = at(rank).call.load();
   return call != nullptr ? call : "";
 }
 
-void World::changed() {
-  ++changes_;
-  condition_.notify_all();
+void World::changed(int rank) {
+  ++at(rank).changes;
+  at(rank).woken.notify_one();
+}
+
+void World::changed_for_all() {
+  for (int rank = 0; rank < static_cast<int>(ranks_.size()); ++rank) changed(rank);
 }
 
 void World::wait(std::unique_lock<std::mutex>& lock, int rank) {
-  const std::uint64_t seen = changes_;
+  Rank& own = at(rank);
+  const std::uint64_t seen = own.changes;
   lock.unlock();
   try {
-    backgrounds(rank).progress();
-    backgrounds(rank).look();
+    own.backgrounds.progress();
+    own.backgrounds.look();
   } catch (...) {
     lock.lock();
     throw;
   }
   lock.lock();
   // What look() finds is told by the caller's next look at what it waits for.
-  condition_.wait_for(lock, std::chrono::milliseconds(10), [&] { return changes_ != seen; });
+  own.woken.wait_for(lock, std::chrono::milliseconds(10), [&] { return own.changes != seen; });
 }
 
 void World::leave(int rank) {
-  returned_[index(rank)] = true;
-  changed();
+  at(rank).returned = true;
+  changed_for_all();
 }
 
 void World::fail(int rank, const std::string& what) {
   if (!failure_) failure_ = {{rank, getpid(), phase(rank), "threw: " + what}, what};
-  changed();
+  changed_for_all();
 }
 
 void World::throw_if_failed() const {
@@ -141,10 +138,13 @@ void World::throw_if_in_vain(const Shared& shared, int self, int peer) const {
 }
 
 bool World::is_gone(const Shared& shared, int self, int peer) const {
-  if (peer != any_source) return returned_[index(shared.members[index(peer)])];
+  const auto returned = [&](int rank) {
+    return ranks_[index(shared.members[index(rank)])].returned;
+  };
+  if (peer != any_source) return returned(peer);
   const int size = static_cast<int>(shared.members.size());
   for (int rank = 0; rank < size; ++rank) {
-    if (rank != self && !returned_[index(shared.members[index(rank)])]) return false;
+    if (rank != self && !returned(rank)) return false;
   }
   return size > 1;
 }

@@ -90,19 +90,20 @@ class World {
     std::string what;      // the rank's own text
   };
 
-  explicit World(int ranks);
+  explicit World(int ranks) : ranks_(static_cast<std::size_t>(ranks)) {}
 
   std::mutex mutex;
 
-  void set_phase(int rank, const char* text);
-  std::atomic<const char*>& call(int rank) { return calls_[static_cast<std::size_t>(rank)]; }
+  void set_phase(int rank, const char* text) { at(rank).phase.store(text); }
+  std::atomic<const char*>& call(int rank) { return at(rank).call; }
   // Only for its rank's thread; not under the mutex.
-  Backgrounds& backgrounds(int rank) { return backgrounds_[static_cast<std::size_t>(rank)]; }
+  Backgrounds& backgrounds(int rank) { return at(rank).backgrounds; }
 
-  // Whatever others may wait for has happened. Under the mutex, as all that follow.
-  void changed();
-  std::uint64_t changes() const { return changes_; }
-  // Returns after the next change. Before it sleeps, the rank does what it does besides, without
+  // What this rank may wait for has happened. Under the mutex, as all that follow.
+  void changed(int rank);
+  void changed_for_all();
+  std::uint64_t changes(int rank) const { return ranks_[static_cast<std::size_t>(rank)].changes; }
+  // Returns after the rank's next change. Before it sleeps, it does what it does besides, without
   // the lock.
   void wait(std::unique_lock<std::mutex>& lock, int rank);
 
@@ -117,14 +118,19 @@ class World {
   void throw_if_in_vain(const Shared& shared, int self, int peer) const;
 
  private:
-  std::string phase(int rank) const;
+  struct Rank {
+    std::condition_variable woken;
+    std::uint64_t changes = 0;
+    bool returned = false;
+    std::atomic<const char*> phase, call;
+    Backgrounds backgrounds;
+  };
+
+  Rank& at(int rank) { return ranks_[static_cast<std::size_t>(rank)]; }
+  std::string phase(int rank);
   bool is_gone(const Shared& shared, int self, int peer) const;
 
-  std::condition_variable condition_;
-  std::uint64_t changes_ = 0;
-  std::vector<bool> returned_;
-  std::vector<std::atomic<const char*>> phases_, calls_;
-  std::vector<Backgrounds> backgrounds_;
+  std::vector<Rank> ranks_;
   std::optional<Failure> failure_;
 };
 

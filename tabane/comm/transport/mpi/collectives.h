@@ -40,7 +40,7 @@ class MpiCollectives : public NativeCollectives {
   };
 
   // What MPI gets of equal blocks.
-  struct Blocks {
+  struct BlockBuffers {
     const std::byte* out;
     std::byte* in;
     int count;

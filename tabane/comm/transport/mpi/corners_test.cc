@@ -1,13 +1,8 @@
-// Under an MPI launcher: where MPI libraries have mistakes and limits of their own. Exits with 1,
-// and says why, if one is seen.
-#include <fmt/format.h>
-
+// Under an MPI launcher: where MPI libraries have mistakes and limits of their own.
 #include <algorithm>
 #include <array>
 #include <cmath>
 #include <cstdint>
-#include <cstdio>
-#include <cstdlib>
 #include <limits>
 #include <string>
 #include <string_view>
@@ -15,17 +10,13 @@
 #include <vector>
 
 #include "tabane/comm/collective/mismatches_test.h"
-#include "tabane/comm/collectives.h"
 #include "tabane/comm/ends_test.h"
-#include "tabane/comm/launch.h"
+#include "tabane/comm/runners_test.h"
+#include "tabane/comm/transport/mpi_module.h"
+#include "tabane/core/text_of_error_test.h"
 
 namespace tabane::comm {
 namespace {
-
-template <class... Values>
-void require(bool holds, fmt::format_string<Values...> what, Values&&... values) {
-  if (!holds) throw core::Error(fmt::format(what, std::forward<Values>(values)...));
-}
 
 // Each rank has another of these at each place.
 template <class T>
@@ -63,34 +54,28 @@ void least_and_greatest_of(Comm& comm) {
                                          reinterpret_cast<const std::byte*>(other.data()),
                                          expected.size());
     }
-    const std::string name = fmt::format("{} of {}", operation == Operation::min ? "min" : "max",
-                                         name_of(type_code<T>()));
     for (const std::string algorithm : {"", "native"}) {
       if (algorithm == "native" && std::is_floating_point_v<T>) continue;  // it refuses them
       std::vector<T> seen = numbers_of<T>(comm.rank(), comm.size());
       all_reduce(comm, seen, operation, {.algorithm = algorithm});
-      require(std::ranges::equal(seen, expected, are_same<T>), "all_reduce: {} is wrong", name);
+      require(std::ranges::equal(seen, expected, are_same<T>));
       const int root = comm.size() - 1;
       seen = numbers_of<T>(comm.rank(), comm.size());
       reduce(comm, seen, operation, root, {.algorithm = algorithm});
-      require(comm.rank() != root || std::ranges::equal(seen, expected, are_same<T>),
-              "reduce: {} is wrong", name);
+      require(comm.rank() != root || std::ranges::equal(seen, expected, are_same<T>));
     }
   }
 }
 
-void least_and_greatest(Comm& comm) {
-  least_and_greatest_of<std::int8_t>(comm);
-  least_and_greatest_of<std::int16_t>(comm);
-  least_and_greatest_of<std::int32_t>(comm);
-  least_and_greatest_of<std::int64_t>(comm);
-  least_and_greatest_of<std::uint8_t>(comm);
-  least_and_greatest_of<std::uint16_t>(comm);
-  least_and_greatest_of<std::uint32_t>(comm);
-  least_and_greatest_of<std::uint64_t>(comm);
-  least_and_greatest_of<float>(comm);
-  least_and_greatest_of<double>(comm);
-  least_and_greatest_of<long double>(comm);
+template <class... Types>
+void least_and_greatest_of_all(Comm& comm) {
+  (least_and_greatest_of<Types>(comm), ...);
+}
+
+TEST(MpiCorners, LeastAndGreatestOfAllTypes) {
+  run_all_of_mpi(least_and_greatest_of_all<std::int8_t, std::int16_t, std::int32_t, std::int64_t,
+                                           std::uint8_t, std::uint16_t, std::uint32_t,
+                                           std::uint64_t, float, double, long double>);
 }
 
 // More than MPI may be given in one call. CORNERS_BYTES, with which this can be tried beyond what
@@ -105,86 +90,72 @@ std::vector<char> letters(std::size_t size, int key) {
   return all;
 }
 
-void large_messages(Comm& comm) {
-  if (comm.rank() > 1 || comm.size() == 1) return;
-  const std::vector<char> large = letters(many_bytes(), 1);
-  if (comm.rank() == 0) {
-    comm.send(1, large);
-    comm.isend(1, large).wait();
-    return;
-  }
-  {
-    std::vector<char> into(large.size());
-    comm.irecv(0, into).wait();
-    require(into == large, "a large message is another");
-  }
-  require(std::ranges::equal(comm.recv_view<char>(0), large), "a large view is another");
+TEST(MpiCorners, LargeMessages) {
+  run_all_of_mpi([](Comm& comm) {
+    if (comm.rank() > 1 || comm.size() == 1) return;
+    const std::vector<char> large = letters(many_bytes(), 1);
+    if (comm.rank() == 0) {
+      comm.send(1, large);
+      comm.isend(1, large).wait();
+      return;
+    }
+    {
+      std::vector<char> into(large.size());
+      comm.irecv(0, into).wait();
+      require(into == large);
+    }
+    require(std::ranges::equal(comm.recv_view<char>(0), large));
+  });
 }
 
-void large_collectives(Comm& comm) {
-  const auto ranks = static_cast<std::size_t>(comm.size());
-  const std::size_t most = many_bytes(), part_size = most / ranks;
-  {
-    std::vector<char> values = comm.rank() == 0 ? letters(most, 2) : std::vector<char>(most);
-    broadcast(comm, values, 0);
-    require(values == letters(most, 2), "a large broadcast is another");
-  }
-  for (const std::string algorithm : {"", "native"}) {
-    std::vector<std::uint32_t> numbers(most / 4, static_cast<std::uint32_t>(comm.rank() + 1));
-    all_reduce(comm, numbers, Operation::sum, {.algorithm = algorithm});
-    const auto sum = static_cast<std::uint32_t>(ranks * (ranks + 1) / 2);
-    require(std::ranges::count(numbers, sum) == std::ssize(numbers), "a large sum is another");
-  }
-  const std::vector<char> whole = letters(part_size * ranks, 3);
-  std::vector<char> part(part_size), all(comm.rank() == 0 ? whole.size() : 0);
-  scatter(comm, comm.rank() == 0 ? whole : all, part, 0);
-  gather(comm, part, all, 0);
-  require(comm.rank() != 0 || all == whole, "large parts are others");
-  all.resize(whole.size());
-  std::ranges::fill(all, 0);
-  all_gather(comm, part, all);
-  require(all == whole, "large gathered parts are others");
-  std::vector<char> back(whole.size());
-  all_to_all(comm, whole, all);
-  all_to_all(comm, all, back);
-  require(back == whole, "large exchanged parts are others");
+TEST(MpiCorners, LargeCollectives) {
+  run_all_of_mpi([](Comm& comm) {
+    const auto ranks = static_cast<std::size_t>(comm.size());
+    const std::size_t most = many_bytes(), part_size = most / ranks;
+    {
+      std::vector<char> values = comm.rank() == 0 ? letters(most, 2) : std::vector<char>(most);
+      broadcast(comm, values, 0);
+      require(values == letters(most, 2));
+    }
+    for (const std::string algorithm : {"", "native"}) {
+      std::vector<std::uint32_t> numbers(most / 4, static_cast<std::uint32_t>(comm.rank() + 1));
+      all_reduce(comm, numbers, Operation::sum, {.algorithm = algorithm});
+      const auto sum = static_cast<std::uint32_t>(ranks * (ranks + 1) / 2);
+      require(std::ranges::count(numbers, sum) == std::ssize(numbers));
+    }
+    const std::vector<char> whole = letters(part_size * ranks, 3);
+    std::vector<char> part(part_size), all(comm.rank() == 0 ? whole.size() : 0);
+    scatter(comm, comm.rank() == 0 ? whole : all, part, 0);
+    gather(comm, part, all, 0);
+    require(comm.rank() != 0 || all == whole);
+    all.resize(whole.size());
+    std::ranges::fill(all, 0);
+    all_gather(comm, part, all);
+    require(all == whole);
+    std::vector<char> back(whole.size());
+    all_to_all(comm, whole, all);
+    all_to_all(comm, all, back);
+    require(back == whole);
+  });
 }
 
 // Both MPIs that are tried have the documented ones.
-void tags_at_their_limit(Comm& comm) {
-  require(comm.most_tag() == kMostTag, "tags end at {}", comm.most_tag());
-  const int to = (comm.rank() + 1) % comm.size(),
-            from = (comm.rank() + comm.size() - 1) % comm.size();
-  const std::vector<int> large(5'000, comm.rank());
-  for (const int tag : {kMostTag - 1, kMostTag}) {
-    comm.send(to, tag, tag);
-    const Request sent = comm.isend(to, large, tag);
-    require(comm.recv<int>(from, tag) == tag, "tag {} brought another message", tag);
-    std::vector<int> into(5'000);
-    require(comm.recv(from, into, any_tag).tag == tag, "tag {} came as another", tag);
-    require(into.front() == from, "tag {} brought another large message", tag);
-  }
-  try {
-    comm.send(to, 1, kMostTag + 1);
-  } catch (const core::UsageError&) {
-    return;
-  }
-  require(false, "a tag beyond the limit was sent");
-}
-
-int run_all() {
-  try {
-    launch({.transport = TransportKind::mpi}, [](Comm& comm) {
-      least_and_greatest(comm);
-      tags_at_their_limit(comm);
-      large_messages(comm);
-      large_collectives(comm);
-    });
-  } catch (const std::exception& error) {
-    fmt::print(stderr, "corners_test: {}\n", error.what());
-    return 1;
-  }
-  return 0;
+TEST(MpiCorners, TagsAtTheirLimit) {
+  run_all_of_mpi([](Comm& comm) {
+    require_equal(comm.most_tag(), kMostTag);
+    const int to = (comm.rank() + 1) % comm.size(),
+              from = (comm.rank() + comm.size() - 1) % comm.size();
+    const std::vector<int> large(5'000, comm.rank());
+    for (const int tag : {kMostTag - 1, kMostTag}) {
+      comm.send(to, tag, tag);
+      const Request sent = comm.isend(to, large, tag);
+      require_equal(comm.recv<int>(from, tag), tag);
+      std::vector<int> into(5'000);
+      require_equal(comm.recv(from, into, any_tag).tag, tag);
+      require_equal(into.front(), from);
+    }
+    error_of<core::UsageError>([&] { comm.send(to, 1, kMostTag + 1); });
+  });
 }
 
 // Whether this rank gets what it must of a call of four values each.
@@ -223,28 +194,29 @@ bool is_right(Comm& comm, Kind kind) {
 
 // As where a vector has its size on one rank only, and whoever gets its values has no room. MPICH
 // says so of broadcasts only; but no later call may take what was sent in this one.
-int empty_on_some_ranks(std::string_view name) {
-  try {
-    launch({.transport = TransportKind::mpi}, [&](Comm& comm) {
-      for (const Kind kind : mismatches::all_kinds()) {
-        if (name != name_of(kind)) continue;
+TEST(MpiCorners, CallsThatAreEmptyOnSomeRanksAreToldOrHarmless) {
+  const bool says_all = mpi_launcher()->modules.front().find("mpich") == std::string::npos;
+  for (const Kind kind : mismatches::all_kinds()) {
+    if (kind == Kind::barrier || kind > Kind::all_to_all) continue;
+    SCOPED_TRACE(name_of(kind));
+    bool alone = false, right = true;
+    const std::string text = core::text_of_error([&] {
+      run_all_of_mpi([&](Comm& comm) {
+        alone = comm.size() == 1;
+        if (alone) return;
         const int full = kind == Kind::gather || kind == Kind::reduce ? 1 : 0;
         mismatches::call(comm, kind, 0, comm.rank() == full ? 4 : 0);
-        const bool right = is_right(comm, kind);
-        fmt::print("{}\n", right ? "the next is right" : "wrong: it is of the call before");
-      }
-      barrier(comm);
+        right = is_right(comm, kind);
+        barrier(comm);
+      });
     });
-  } catch (const core::Error& error) {
-    fmt::print("told of it: {}\n", error.what());
+    if (alone) return;
+    EXPECT_TRUE(right) << "it is of the call before";
+    bool told = false;
+    run_all_of_mpi([&](Comm& comm) { told = all_reduce(comm, !text.empty(), Operation::max); });
+    EXPECT_TRUE(told || (!says_all && kind != Kind::broadcast));
   }
-  return 0;
 }
 
 }  // namespace
 }  // namespace tabane::comm
-
-int main(int count, char** words) {
-  const bool empty = count > 2 && std::string_view(words[count - 2]) == "empty";
-  return empty ? tabane::comm::empty_on_some_ranks(words[count - 1]) : tabane::comm::run_all();
-}

@@ -1,27 +1,20 @@
 // Under an MPI launcher: what becomes of large messages when an exception passes them, and random
-// traffic that a throw ends. Exits with 1, and says why, if something is wrong.
-//
-// LOSSES_LAUNCHES and LOSSES_SEED say how many random launches there are, and of which seed.
-#include <fmt/format.h>
-
+// traffic that a throw ends. LOSSES_LAUNCHES and LOSSES_SEED say how many random launches there
+// are, and of which seed.
 #include <algorithm>
 #include <chrono>
 #include <cstdint>
-#include <cstdio>
-#include <cstdlib>
-#include <functional>
+#include <iostream>
 #include <optional>
 #include <random>
 #include <span>
 #include <string>
 #include <string_view>
 #include <thread>
-#include <utility>
 #include <vector>
 
-#include "tabane/comm/collectives.h"
 #include "tabane/comm/ends_test.h"
-#include "tabane/comm/launch.h"
+#include "tabane/comm/runners_test.h"
 #include "tabane/core/text_of_error_test.h"
 
 namespace tabane::comm {
@@ -29,18 +22,9 @@ namespace {
 
 using std::chrono::milliseconds;
 
-template <class... Values>
-void require(bool holds, fmt::format_string<Values...> what, Values&&... values) {
-  if (!holds) throw core::Error(fmt::format(what, std::forward<Values>(values)...));
-}
-
-void launch_here(const std::function<void(Comm&)>& f) {
-  launch({.transport = TransportKind::mpi}, f);
-}
-
 // What launch throws on this rank; empty if nothing.
-std::string error_of(const std::function<void(Comm&)>& f) {
-  return core::text_of_error([&] { launch_here(f); });
+std::string error_in(const RankFunction& f) {
+  return core::text_of_error([&] { run_all_of_mpi(f); });
 }
 
 bool has(std::string_view text, std::string_view part) {
@@ -61,10 +45,10 @@ class Fading {
   std::vector<T> values_;
 };
 
-void a_throw_waits_for_no_large_message() {
+TEST(MpiLosses, AThrowWaitsForNoLargeMessage) {
   for (const std::size_t bytes : {5'000, 60'000, 1'000'000}) {
     int size = 0;
-    const std::string error = error_of([&](Comm& comm) {
+    const std::string error = error_in([&](Comm& comm) {
       size = comm.size();
       if (size == 1) return;
       if (comm.rank() == 1) {
@@ -74,15 +58,14 @@ void a_throw_waits_for_no_large_message() {
       }
       comm.recv<int>(1, 7);  // never sent
     });
-    require(size == 1 || has(error, "on purpose"), "a throw with {} bytes on their way: {}", bytes,
-            error);
+    EXPECT_TRUE(size == 1 || has(error, "on purpose")) << bytes << " bytes: " << error;
   }
 }
 
 // The exception is caught, and the memory used for something else.
-void what_an_exception_passed_is_not_received() {
+TEST(MpiLosses, WhatAnExceptionPassedIsNotReceived) {
   int size = 0;
-  const std::string error = error_of([&](Comm& comm) {
+  const std::string error = error_in([&](Comm& comm) {
     size = comm.size();
     if (size == 1) return;
     std::vector<char> large(200'000, 'x');
@@ -95,66 +78,68 @@ void what_an_exception_passed_is_not_received() {
       std::ranges::fill(large, 'y');
       std::this_thread::sleep_for(milliseconds(1'000));
       comm.send(0, 1);
-      require(false, "a rank goes on after an exception has passed its message");
+      throw core::Error("a rank goes on after an exception has passed its message");
     }
     if (comm.rank() == 0) std::this_thread::sleep_for(milliseconds(500));
     comm.recv(1, large);
-    require(comm.rank() == 0, "rank {} received what nobody sent", comm.rank());
-    require(large == std::vector<char>(200'000, 'x'), "other bytes came than were sent");
+    require_equal(comm.rank(), 0);  // nobody has sent to the others
+    require(large == std::vector<char>(200'000, 'x'));
     comm.recv<int>(1);
   });
-  require(size == 1 || has(error, "an exception passed a message to rank 0 on its way"),
-          "a message that an exception passed: {}", error);
+  EXPECT_TRUE(size == 1 || has(error, "an exception passed a message to rank 0 on its way"))
+      << error;
 }
 
 // A rank that has waited in vain before, and gone on, says what has passed its message now. kept:
 // the request that has waited, which keeps its error, is still there.
-void a_wait_in_vain_that_is_over_is_not_the_reason(bool kept) {
-  int size = 0;
-  const std::string error = error_of([&](Comm& comm) {
-    size = comm.size();
-    comm.check_collectives(false);
-    if (size < 3 || comm.rank() > 1) return;
-    if (comm.rank() == 0) comm.recv<int>(1, 7);  // never sent
-    std::vector<int> values(1);
-    std::optional<Request> copied;
-    if (kept) copied = ibroadcast(comm, values, 2);
-    const std::string in_vain =
-        core::text_of_error([&] { kept ? copied->wait() : comm.recv(2, values); });
-    require(has(in_vain, "rank 2 has returned"), "a wait for who has returned: {}", in_vain);
-    const std::vector<char> large(200'000, 'x');
-    try {
-      const Request sent = comm.isend(0, large);
-      throw core::Error("on purpose");
-    } catch (const core::Error&) {
-    }
-    comm.send(0, 1);
-  });
-  require(size < 3 || has(error, "an exception passed a message to rank 0 on its way"),
-          "after a wait in vain: {}", error);
+TEST(MpiLosses, AWaitInVainThatIsOverIsNotTheReason) {
+  for (const bool kept : {false, true}) {
+    int size = 0;
+    const std::string error = error_in([&](Comm& comm) {
+      size = comm.size();
+      comm.check_collectives(false);
+      if (size < 3 || comm.rank() > 1) return;
+      if (comm.rank() == 0) comm.recv<int>(1, 7);  // never sent
+      std::vector<int> values(1);
+      std::optional<Request> copied;
+      if (kept) copied = ibroadcast(comm, values, 2);
+      const std::string in_vain =
+          core::text_of_error([&] { kept ? copied->wait() : comm.recv(2, values); });
+      require_contains(in_vain, "rank 2 has returned");
+      const std::vector<char> large(200'000, 'x');
+      try {
+        const Request sent = comm.isend(0, large);
+        throw core::Error("on purpose");
+      } catch (const core::Error&) {
+      }
+      comm.send(0, 1);
+    });
+    EXPECT_TRUE(size < 3 || has(error, "an exception passed a message to rank 0 on its way"))
+        << error;
+  }
 }
 
 // The other side takes it meanwhile: then nothing is lost.
-void what_is_taken_in_time_is_no_loss() {
-  launch_here([](Comm& comm) {
+TEST(MpiLosses, WhatIsTakenInTimeIsNone) {
+  run_all_of_mpi([](Comm& comm) {
     if (comm.rank() > 1 || comm.size() == 1) return;
     const int other = 1 - comm.rank();
     const std::vector<double> out(50'000, comm.rank());
     std::vector<double> in(comm.rank() == 0 ? 50'000 : 10);
     try {
       comm.exchange(other, out, other, in);
-      require(comm.rank() == 0, "a message came that does not fit");
+      require_equal(comm.rank(), 0);
     } catch (const MessageError&) {
-      require(comm.rank() == 1, "a message did not fit");
+      require_equal(comm.rank(), 1);  // into which it does not fit
     }
     comm.exchange(other, out, other, in = out, 1);
-    require(in == std::vector<double>(50'000, other), "the message after it is another");
+    require(in == std::vector<double>(50'000, other));
   });
 }
 
 // Taken from MPI, or not yet; its sender must not wait for ever.
-void a_receive_that_an_exception_passed_takes_its_message() {
-  launch_here([](Comm& comm) {
+TEST(MpiLosses, AReceiveThatAnExceptionPassedTakesItsMessage) {
+  run_all_of_mpi([](Comm& comm) {
     if (comm.rank() > 1 || comm.size() == 1) return;
     std::vector<double> large(50'000, 1);
     if (comm.rank() == 0) {
@@ -176,10 +161,10 @@ void a_receive_that_an_exception_passed_takes_its_message() {
 }
 
 // The call in the background, which keeps its error until it is asked, may be who hears of it.
-void a_loss_that_a_call_in_the_background_hears_of_ends_the_wait() {
+TEST(MpiLosses, OfWhichACallInTheBackgroundHearsEndTheWait) {
   for (int i = 0; i < 25; ++i) {
     int size = 0;
-    const std::string error = error_of([&](Comm& comm) {
+    const std::string error = error_in([&](Comm& comm) {
       size = comm.size();
       if (size == 1) return;
       if (comm.rank() == 1) {
@@ -189,13 +174,13 @@ void a_loss_that_a_call_in_the_background_hears_of_ends_the_wait() {
       const Request met = ibarrier(comm);
       comm.recv<int>(1, 7);  // never sent
     });
-    require(size == 1 || has(error, "on purpose"), "a throw beside a barrier: {}", error);
+    EXPECT_TRUE(size == 1 || has(error, "on purpose")) << error;
   }
 }
 
 // When a collective in the background ends with the loss, its large messages are on their way. All
 // ranks hear why, the one that has returned, too.
-void a_loss_ends_a_large_collective_in_the_background() {
+TEST(MpiLosses, EndALargeCollectiveInTheBackground) {
   using Begin = Request (*)(Comm&, std::vector<double>&);
   constexpr Begin kSum = [](Comm& comm, std::vector<double>& values) {
     return iall_reduce(comm, values, Operation::sum);
@@ -206,7 +191,7 @@ void a_loss_ends_a_large_collective_in_the_background() {
   for (const Begin begin : {kSum, kCopy}) {
     for (const bool throws : {true, false}) {
       int size = 0;
-      const std::string error = error_of([&](Comm& comm) {
+      const std::string error = error_in([&](Comm& comm) {
         size = comm.size();
         if (comm.rank() == 1 && throws) throw core::Error("on purpose");
         if (comm.rank() == 1) return;
@@ -214,7 +199,7 @@ void a_loss_ends_a_large_collective_in_the_background() {
         begin(comm, values).wait();
       });
       const std::string_view why = throws ? "on purpose" : "rank 1 has returned";
-      require(size == 1 || has(error, why), "a loss in a collective: {}", error);
+      EXPECT_TRUE(size == 1 || has(error, why)) << error;
     }
   }
 }
@@ -332,10 +317,8 @@ class Traffic {
 
   template <class Values>
   void check(const Values& values, int number, std::size_t size) {
-    require(std::size(values) == size, "message {} is of another size", number);
-    for (std::size_t i = 0; i < size; ++i) {
-      require(values[i] == value_of(number, i), "message {} is another at {}", number, i);
-    }
+    require_equal(std::size(values), size);
+    for (std::size_t i = 0; i < size; ++i) require_equal(values[i], value_of(number, i));
   }
 
   Comm& comm_;
@@ -344,42 +327,21 @@ class Traffic {
   int steps_left_ = plan_.steps, shifts_ = 0;
 };
 
-void random_traffic_ends_with_the_throw() {
+TEST(MpiLosses, EndRandomTraffic) {
   std::uint64_t seed = 0;
   int rank = 0;
-  launch_here([&](Comm& comm) {
+  run_all_of_mpi([&](Comm& comm) {
     rank = comm.rank();
-    if (rank == 0) seed = from_environment("LOSSES_SEED", std::random_device{}());
-    for (int i = 1; i < comm.size() && rank == 0; ++i) comm.send(i, seed);
-    if (rank != 0) seed = comm.recv<std::uint64_t>(0);
+    seed = from_environment("LOSSES_SEED", std::random_device{}());
+    broadcast(comm, seed, 0);
   });
-  if (rank == 0) fmt::print("losses_test: seed {}\n", seed);
+  if (rank == 0) std::cout << "LOSSES_SEED=" << seed << std::endl;
   for (const std::uint64_t end = seed + from_environment("LOSSES_LAUNCHES", 25); seed < end;
        ++seed) {
-    const std::string error = error_of([&](Comm& comm) { Traffic(comm, seed).run(); });
-    require(has(error, "on purpose"), "launch {} ended otherwise: {}", seed, error);
+    const std::string error = error_in([&](Comm& comm) { Traffic(comm, seed).run(); });
+    ASSERT_TRUE(has(error, "on purpose")) << "LOSSES_SEED=" << seed << ": " << error;
   }
-}
-
-int run_all() {
-  try {
-    a_throw_waits_for_no_large_message();
-    what_an_exception_passed_is_not_received();
-    for (const bool kept : {false, true}) a_wait_in_vain_that_is_over_is_not_the_reason(kept);
-    what_is_taken_in_time_is_no_loss();
-    a_receive_that_an_exception_passed_takes_its_message();
-    a_loss_that_a_call_in_the_background_hears_of_ends_the_wait();
-    a_loss_ends_a_large_collective_in_the_background();
-    random_traffic_ends_with_the_throw();
-    launch_here([](Comm&) {});  // so that MPI ends well
-  } catch (const std::exception& error) {
-    fmt::print(stderr, "losses_test: {}\n", error.what());
-    return 1;
-  }
-  return 0;
 }
 
 }  // namespace
 }  // namespace tabane::comm
-
-int main() { return tabane::comm::run_all(); }

@@ -92,7 +92,7 @@ void Notices::read() {
     if (notice.event == Event::failed) {
       engine_.lose_as_told(notice.lost, notice.text.data());
     }
-    State& state = ranks_[static_cast<std::size_t>(rank)];
+    RankNews& state = ranks_[static_cast<std::size_t>(rank)];
     if (notice.event == Event::withdrew) {
       withdrawn_.push_back(rank);
       state.withdrew = Clock::now();
@@ -109,7 +109,7 @@ void Notices::read() {
 bool Notices::is_gone(int rank) const { return is_past(of(rank).returned); }
 
 int Notices::who_never_joins(std::uint64_t collectives) const {
-  const auto found = std::ranges::find_if(ranks_, [&](const State& state) {
+  const auto found = std::ranges::find_if(ranks_, [&](const RankNews& state) {
     return state.returned != Clock::time_point::max() && state.collectives < collectives;
   });
   return found == ranks_.end() ? kNobody : static_cast<int>(found - ranks_.begin());

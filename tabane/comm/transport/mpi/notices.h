@@ -69,7 +69,7 @@ class Notices {
     std::uint64_t collectives = 0;
     std::array<char, 511> text{};
   };
-  struct State {
+  struct RankNews {
     Clock::time_point returned = Clock::time_point::max();  // max(): it has not
     Clock::time_point withdrew = Clock::time_point::max();
     std::uint64_t collectives = 0;
@@ -77,14 +77,14 @@ class Notices {
   };
   void tell(const Notice& notice, int rank);
   void tell_all();
-  const State& of(int rank) const { return ranks_[static_cast<std::size_t>(rank)]; }
+  const RankNews& of(int rank) const { return ranks_[static_cast<std::size_t>(rank)]; }
   bool is_gone(int rank) const;
   int who_never_joins(std::uint64_t collectives) const;
   int who_of_all_is_gone(std::span<const int> group) const;
 
   Engine& engine_;
   MPI_Comm comm_;
-  std::vector<State> ranks_;
+  std::vector<RankNews> ranks_;
   int returned_count_ = 0;
   std::unique_ptr<Notice> told_ = std::make_unique<Notice>();
   std::vector<int> withdrawn_;                        // ranks
