@@ -53,10 +53,9 @@ std::vector<std::uint64_t> size_ladder(std::uint64_t last, int per_octave) {
   return sizes;
 }
 
-// The level that holds a set of this size: the first whose cache, twice the level's set,
-// holds it.
+// The level that holds a set of this size, by what is stated of the caches.
 const MemoryLevel& level_of(std::span<const MemoryLevel> levels, std::uint64_t bytes) {
-  const auto holds = [&](const MemoryLevel& level) { return bytes <= 2 * level.core_bytes; };
+  const auto holds = [&](const MemoryLevel& level) { return bytes <= level.holds; };
   const auto level = std::ranges::find_if(levels, holds);
   return level == levels.end() ? levels.back() : *level;
 }

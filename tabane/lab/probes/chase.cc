@@ -14,7 +14,10 @@ namespace {
 
 constexpr std::size_t kChaseLine = 64;
 constexpr std::uint64_t kMostRead = std::uint64_t{256} << 20;  // more than any cache keeps
-constexpr std::uint64_t kWarmUpLoads = 1 << 15, kWarmUpOfTheLargest = 1 << 16;
+// Some caches keep a line only once it has been used again.
+constexpr std::uint64_t kWarmUpTurns = 3, kMostWarmUp = 1 << 18;
+constexpr std::uint64_t kInCaches = std::uint64_t{16} << 20;  // sizes up to it settle in that time
+constexpr std::uint64_t kWarmUpBeyond = 1 << 15, kWarmUpOfTheLargest = 1 << 16;
 
 core::MemoryOptions not_copied(core::MemoryOptions options) {
   options.copied_by_forks = false;
@@ -48,9 +51,9 @@ void Chase::prepare(std::size_t size) {
   for (std::uint64_t i = 0; i < std::min(bytes, kMostRead); i += kChaseLine)
     core::keep(*reinterpret_cast<volatile std::uint64_t*>(region_.data() + i));
   // Page tables, too, are cached: long chases find theirs there.
-  const bool largest = large && size + 1 == sizes_.size();
-  follow(size,
-         std::min<std::uint64_t>(bytes / kChaseLine, largest ? kWarmUpOfTheLargest : kWarmUpLoads));
+  const bool largest = size + 1 == sizes_.size();
+  const std::uint64_t settled = std::min(kWarmUpTurns * bytes / kChaseLine, kMostWarmUp);
+  follow(size, bytes <= kInCaches ? settled : largest ? kWarmUpOfTheLargest : kWarmUpBeyond);
 }
 
 void Chase::follow(std::size_t size, std::uint64_t loads) {

@@ -105,6 +105,10 @@ double follow_under_load(Chase& chase, std::uint64_t loads, core::PinnedPool& po
 // size is ready. throws: NotHere if there is too little memory to leave the caches.
 Chase& memory_chase(ProbeContext& context);
 
+// The detail of memory.latency.dram that says what a load takes at half of what is stated of the
+// last cache.
+inline constexpr const char* kHalfOfLastCacheNs = "half_of_last_cache_ns";
+
 // Where the chases of memory.latency are kept.
 inline constexpr const char* kSmallChase = "chase.small";
 inline constexpr const char* kHugeChase = "chase.huge";

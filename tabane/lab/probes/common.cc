@@ -20,6 +20,8 @@ using core::kMiB;
 constexpr std::uint64_t kUnknownL1 = 32 * kKiB;
 constexpr std::uint64_t kUnknownDram = 256 * kMiB;
 constexpr std::uint64_t kStreams = 3;  // of a triad
+constexpr std::uint64_t kMostInCache = 16 * kMiB;
+constexpr std::uint64_t kMostReached = 128 * kMiB;  // of the last cache, by one core
 
 std::uint64_t usable_memory(const core::Topology& topology) {
   std::uint64_t bytes = 0;
@@ -68,29 +70,35 @@ core::MeasureOptions parallel_options(const ProbeContext& context, double second
 
 std::string base_pages() { return core::format_bytes(core::page_bytes()) + " pages"; }
 
+std::uint64_t set_in_cache(std::uint64_t stated_bytes) {
+  return std::min(stated_bytes / 2, kMostInCache);
+}
+
 std::vector<MemoryLevel> memory_levels(const core::Topology& topology) {
   std::vector<MemoryLevel> levels;
   std::uint64_t before = 0;  // working set of the level before
   std::uint64_t last_one = kUnknownL1, last_all = kUnknownL1;
   for (const core::CacheLevel& cache : topology.caches()) {
-    const std::uint64_t core_bytes = std::max(cache.bytes / 2, 2 * before);
+    const std::uint64_t core_bytes = std::max(set_in_cache(cache.bytes), 2 * before);
     const unsigned cores_sharing =
         std::max(1u, topology.core_count() / std::max(1u, cache.instances));
     const std::uint64_t share = cache.bytes / cores_sharing;
-    levels.push_back(
-        {fmt::format("l{}", cache.level), core_bytes, std::max(share / 2, 2 * before)});
-    before = cache.bytes / 2;
+    levels.push_back({fmt::format("l{}", cache.level), core_bytes,
+                      std::max(set_in_cache(share), 2 * before), cache.bytes});
+    before = set_in_cache(cache.bytes);
     last_one = cache.bytes;
     last_all = cache.bytes * std::max(1u, cache.instances);
   }
-  if (levels.empty()) levels.push_back({"l1", kUnknownL1 / 2, kUnknownL1 / 2});
+  if (levels.empty()) levels.push_back({"l1", kUnknownL1 / 2, kUnknownL1 / 2, kUnknownL1});
   const bool known = !topology.caches().empty();
   const std::uint64_t memory = usable_memory(topology);
   const std::uint64_t most = memory == 0 ? kUnknownDram : memory / 6;
   const std::uint64_t cores = topology.core_count();
-  const std::uint64_t wanted = known ? kStreams * 4 * last_one : kUnknownDram;
-  MemoryLevel dram{"dram", std::min(wanted, most),
-                   std::max<std::uint64_t>(std::min(wanted, most / cores), 4 * kMiB)};
+  const std::uint64_t wanted =
+      known ? kStreams * 4 * std::min(last_one, kMostReached) : kUnknownDram;
+  const std::uint64_t core_bytes = std::min(wanted, most);
+  const std::uint64_t each = std::min({wanted, 6 * kMostReached, most / cores});
+  MemoryLevel dram{"dram", core_bytes, std::max<std::uint64_t>(each, 4 * kMiB), core_bytes};
   if (known && most < 2 * last_all)
     dram.impossible = fmt::format(
         "twice the last-level cache, {}, is needed to leave it; of the memory that may be used a "
@@ -101,8 +109,15 @@ std::vector<MemoryLevel> memory_levels(const core::Topology& topology) {
 }
 
 const std::vector<MemoryLevel>& memory_levels(ProbeContext& context) {
-  return context.memory().keep<std::vector<MemoryLevel>>(
-      "levels", [&] { return memory_levels(context.topology()); });
+  return context.memory().keep<std::vector<MemoryLevel>>("levels", [&] {
+    std::vector<MemoryLevel> levels = memory_levels(context.topology());
+    MemoryLevel& dram = levels.back();
+    if (context.quick()) {
+      dram.core_bytes = dram.holds = std::min(dram.core_bytes, 6 * kMostReached);
+      dram.machine_bytes = std::min(dram.machine_bytes, 3 * kMostReached);
+    }
+    return levels;
+  });
 }
 
 void require_possible(const MemoryLevel& level) {
@@ -145,15 +160,17 @@ bool keep_drawable(Curves& curves) {
   return std::ranges::any_of(curves.series, [](const Curve& curve) { return curve.x.size() > 1; });
 }
 
-// Of each cache the largest size that takes at most half of it and does not fit into the one
-// before, as the single results do.
+// Of each cache the largest size that is at most what represents it, as the single results are, and
+// does not fit into the one before.
 std::string levels_sentence(const Record& record, const Curve& curve, std::string_view unit) {
   std::vector<std::string> parts;
   double before = 0;
   for (const Cache& cache : caches_of(record)) {
     std::optional<double> best;
+    const auto represents =
+        static_cast<double>(set_in_cache(static_cast<std::uint64_t>(cache.bytes)));
     for (std::size_t i = 0; i < curve.x.size(); ++i)
-      if (curve.x[i] > before && curve.x[i] <= 0.5 * cache.bytes) best = curve.y[i];
+      if (curve.x[i] > before && curve.x[i] <= represents) best = curve.y[i];
     if (best) parts.push_back(fmt::format("{} in L{}", show(*best, unit), cache.level));
     before = cache.bytes;
   }

@@ -42,19 +42,29 @@ struct MemoryLevel {
   std::string name;                 // "l1", "l2", "l3", "dram"
   std::uint64_t core_bytes = 0;     // all arrays together, when one core works alone
   std::uint64_t machine_bytes = 0;  // all arrays of one core together, when all cores work
+  std::uint64_t holds = 0;          // what is stated of the cache; of DRAM the set of one core
   std::string impossible = {};      // why it cannot be measured here; empty: it can
+
+  bool is_memory() const { return name == "dram"; }
 };
 
-// Half of each cache (and at least twice the level before it), and for DRAM twelve times the last
-// level cache, so that each of a triad's three streams is four times what a core can reach: for
-// every core, also when all work, as the first of them may work alone, and virtual machines do not
-// report which cores share a cache. Without known caches: l1 as 16 KiB and dram as 256 MiB. The
+// What represents a cache of which so many bytes are stated: half of them, but at most 16 MiB. A
+// virtual machine may state the cache of its host and get a small part of it.
+std::uint64_t set_in_cache(std::uint64_t stated_bytes);
+
+// set_in_cache() of each cache (and at least twice the level before it), and for DRAM twelve times
+// the last level cache, so that each of a triad's three streams is four times what a core can
+// reach, which is 128 MiB at most, whatever is stated: for every core, also when all work, as the
+// first of them may work alone, and virtual machines do not report which cores share a cache; but
+// then at most six times those 128 MiB. Without known caches: l1 as 16 KiB and dram as 256 MiB. The
 // DRAM sets of a core, and those of all cores together, are cut to a sixth of the memory, on this
 // machine of what may be used of it now; below twice the last caches, most of what they ask for
 // would come from there: then the level is impossible.
 std::vector<MemoryLevel> memory_levels(const core::Topology& topology);
 
-// Those of this survey: decided once, before its own memory leaves less.
+// Those of this survey: decided once, before its own memory leaves less. When quick, at most half
+// of those sets of 1.5 GiB and 768 MiB for DRAM: a virtual machine may have to wait for fresh
+// memory.
 const std::vector<MemoryLevel>& memory_levels(ProbeContext& context);
 
 // throws: NotHere with the reason if the level cannot be measured.

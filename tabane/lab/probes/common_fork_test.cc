@@ -33,6 +33,21 @@ TEST(MemoryLevels, AreHalfOfEachCacheAndForMemoryFourTimesTheLastForEachStream) 
   EXPECT_EQ(levels[3].machine_bytes, 384u << 20);
 }
 
+TEST(MemoryLevels, OfAHostsCacheTakeWhatACoreMayGet) {
+  // A virtual machine of two cores that states the 480 MiB of its host.
+  const auto levels =
+      memory_levels(core::Topology::synthetic("pack:1 [numa(memory=22GiB)] l3:1(size=503316480) "
+                                              "l2:2(size=2097152) l1d:1(size=49152) core:1 pu:1"));
+  ASSERT_EQ(levels.size(), 4u);
+  EXPECT_EQ(levels[1].core_bytes, 1u << 20);
+  EXPECT_EQ(levels[2].core_bytes, 16u << 20);
+  EXPECT_EQ(levels[2].machine_bytes, 16u << 20);
+  EXPECT_EQ(levels[2].holds, 480u << 20);
+  EXPECT_EQ(levels[3].core_bytes, std::uint64_t{1536} << 20);
+  EXPECT_EQ(levels[3].machine_bytes, std::uint64_t{768} << 20);
+  EXPECT_TRUE(levels[3].impossible.empty());
+}
+
 TEST(MemoryLevels, OfAllCoresTogetherTakeASixthOfTheMemoryAtMost) {
   // 96 cores with 16 MiB each, as 12 caches of 128 MiB.
   const auto levels = memory_levels(core::Topology::synthetic(

@@ -195,14 +195,18 @@ constexpr std::uint64_t kLineBytes = 64;
 constexpr std::uint64_t kCycleAdds = 64;
 
 struct Plan {
-  std::uint64_t last_level = 0;                       // bytes of the last cache
-  std::uint64_t dram = 0;                             // size that stands for DRAM, the largest
-  std::vector<std::pair<int, std::uint64_t>> caches;  // level and half its size
-  std::vector<std::uint64_t> sizes;                   // ascending, with all of the above
+  std::uint64_t last_level = 0;  // bytes of the last cache
+  std::uint64_t dram = 0;        // size that stands for DRAM, the largest
+  std::vector<std::pair<std::string, std::uint64_t>> caches;  // level and what represents it
+  std::vector<std::uint64_t> sizes;                           // ascending, with all of the above
 };
 
 std::uint64_t whole_lines(double bytes) {
   return static_cast<std::uint64_t>(bytes / kLineBytes) * kLineBytes;
+}
+
+std::uint64_t half_of_last_cache(const Plan& plan) {
+  return whole_lines(static_cast<double>(plan.last_level) / 2);
 }
 
 // Puts a size that must be there in place of the one that is nearest to it.
@@ -213,12 +217,14 @@ void put(std::vector<std::uint64_t>& sizes, std::uint64_t wanted) {
   *std::ranges::min_element(sizes, {}, distance) = wanted;
 }
 
-Plan plan_sizes(const ProbeContext& context) {
+Plan plan_sizes(ProbeContext& context) {
   Plan plan;
   plan.last_level = kUnknownLastLevel;
-  for (const core::CacheLevel& cache : context.topology().caches()) {
-    plan.last_level = cache.bytes;
-    plan.caches.emplace_back(cache.level, whole_lines(static_cast<double>(cache.bytes) / 2));
+  if (!context.topology().caches().empty()) {
+    plan.last_level = context.topology().caches().back().bytes;
+    for (const MemoryLevel& level : memory_levels(context))
+      if (!level.is_memory())
+        plan.caches.emplace_back(level.name, whole_lines(static_cast<double>(level.core_bytes)));
   }
   // A probe with little time stays at sizes whose cycles it can link in that time.
   const double most = std::min(
@@ -234,14 +240,20 @@ Plan plan_sizes(const ProbeContext& context) {
     size *= size < static_cast<double>(Chase::kLinkedAnew) / 2 ? small_step : large_step;
   }
   plan.sizes.push_back(plan.dram);
+  put(plan.sizes, std::min(half_of_last_cache(plan), plan.dram));
   for (const auto& [level, bytes] : plan.caches)
     if (bytes < plan.dram) put(plan.sizes, bytes);
   std::ranges::sort(plan.sizes);
   plan.sizes.erase(std::unique(plan.sizes.begin(), plan.sizes.end()), plan.sizes.end());
   // The cycles of large sizes share the same lines, side by side.
   const auto is_large = [](std::uint64_t bytes) { return bytes > Chase::kLinkedAnew; };
+  const auto is_free = [&](std::uint64_t bytes) {
+    return is_large(bytes) && std::ranges::none_of(plan.caches, [&](const auto& cache) {
+             return cache.second == bytes;
+           });
+  };
   while (std::ranges::count_if(plan.sizes, is_large) > static_cast<long>(Chase::kMostLarge))
-    plan.sizes.erase(std::ranges::find_if(plan.sizes, is_large));
+    plan.sizes.erase(std::ranges::find_if(plan.sizes, is_free));
   return plan;
 }
 
@@ -372,11 +384,15 @@ void run_memory_latency(const Probe& probe, ProbeContext& context) {
   Json result_details = details;
   result_details[detail::kPageSize] = huge ? "huge pages" : base_pages();
   for (const auto& [level, bytes] : plan.caches)
-    report_size(context, probe, fmt::format("l{}", level), bytes, measured, points, result_details);
+    report_size(context, probe, level, bytes, measured, points, result_details);
   // With less, the last cache would answer most of the loads.
   if (plan.dram >= 2 * plan.last_level) {
     result_details["times_last_level_cache"] =
         static_cast<double>(plan.dram) / static_cast<double>(plan.last_level);
+    const auto half = std::ranges::find(measured.sizes(), half_of_last_cache(plan));
+    if (half != measured.sizes().end())
+      result_details[kHalfOfLastCacheNs] =
+          core::median(points[static_cast<std::size_t>(half - measured.sizes().begin())].ns);
     report_size(context, probe, "dram", plan.dram, measured, points, result_details);
   }
   details["line_bytes"] = kLineBytes;
@@ -418,7 +434,7 @@ std::vector<Probe> latency_probes(const core::Topology& topology) {
   probe.what = "Latency of a dependent load";
   probe.unit = "ns";
   probe.better = Better::lower;
-  probe.version = 2;
+  probe.version = 3;
   probe.seconds = 9;
   probe.quick_seconds = 2;
   probe.run = run_memory_latency;

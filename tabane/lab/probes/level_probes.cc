@@ -19,7 +19,7 @@
 namespace tabane::lab {
 namespace {
 
-constexpr std::uint64_t kFmasOfLevel = 1024;
+constexpr std::uint64_t kFmasOfLevel = 1 << 15;  // some 50 us: an epoch may be one iteration
 constexpr Mix kBandwidths[] = {Mix::read, Mix::write, Mix::copy, Mix::triad};
 
 std::string bandwidth_name(Mix mix, const MemoryLevel& level, const char* scope) {
@@ -38,8 +38,6 @@ const MemoryLevel& level_named(const std::string& name, ProbeContext& context) {
   const auto& levels = memory_levels(context);
   return *std::ranges::find(levels, name, &MemoryLevel::name);
 }
-
-bool is_memory(const MemoryLevel& level) { return level.name == "dram"; }
 
 // ---- one core ----
 
@@ -61,7 +59,9 @@ class CoreVisit {
     context_.progress(0.3);
     const double seconds =
         0.7 * context_.budget_seconds() / static_cast<double>(contenders_.size());
-    series_ = core::measure_interleaved(std::move(contenders_), measure_options(context_, seconds));
+    core::MeasureOptions options = measure_options(context_, seconds);
+    options.single_iteration = !set_.is_whole();
+    series_ = core::measure_interleaved(std::move(contenders_), options);
     for (const Mix mix : kBandwidths)
       if (const Probe* probe = find(probes_, bandwidth_name(mix, level_, "core")))
         context_.report(bandwidth(*probe, mix));
@@ -120,7 +120,7 @@ class CoreVisit {
     result.details["loop"] = loop->name;
     result.details["counting"] = kCounting;
     result.details["simd_target"] = simd::target_name();
-    if (is_memory(level_)) result.details[kGainOfHalf] = gain_of_half(context_, level_, set_);
+    if (level_.is_memory()) result.details[kGainOfHalf] = gain_of_half(context_, level_, set_);
     set_samples(result, rates(*series, loop->bytes(set_)));
     return result;
   }
@@ -177,7 +177,7 @@ std::vector<Probe> core_probes(const MemoryLevel& level) {
                                           name_of(mix), level.name),
                       .unit = "B/s",
                       .better = Better::higher,
-                      .version = 3});
+                      .version = 4});
   for (const Kernel& kernel : vector_kernels())
     probes.push_back({.name = kernel_name(kernel, level),
                       .what = fmt::format("{} of doubles on one core with the data in {}",
@@ -186,7 +186,7 @@ std::vector<Probe> core_probes(const MemoryLevel& level) {
                       .better = Better::higher,
                       .limit_how = "roofline, measured in turn: FMA peak, and the best of many "
                                    "loops that only load and store the same",
-                      .version = 3});
+                      .version = 4});
   for (Probe& probe : probes) {
     probe.seconds = 0.5;
     probe.quick_seconds = 0.1;
@@ -221,8 +221,9 @@ void run_on_machine(std::span<const Probe> probes, const MemoryLevel& level,
   }
   context.progress(0.3);
   const double seconds = 0.7 * context.budget_seconds() / static_cast<double>(contenders.size());
-  const auto series =
-      core::measure_interleaved(std::move(contenders), parallel_options(context, seconds, cores));
+  core::MeasureOptions options = parallel_options(context, seconds, cores);
+  options.single_iteration = !sets.front().is_whole();
+  const auto series = core::measure_interleaved(std::move(contenders), options);
   const std::size_t step = is_own(level) ? 2 : 1;
   for (std::size_t i = 0; i < asked.size(); ++i) {
     Result result = asked[i]->result();
@@ -232,7 +233,7 @@ void run_on_machine(std::span<const Probe> probes, const MemoryLevel& level,
     result.details["counting"] = kCounting;
     result.details["simd_target"] = simd::target_name();
     result.details[detail::kSynchronisation] = kStartedTogether;
-    if (is_memory(level)) result.details[kGainOfHalf] = gain_of_half(context, level, sets);
+    if (level.is_memory()) result.details[kGainOfHalf] = gain_of_half(context, level, sets);
     const double bytes = loops[i].bytes(sets.front()) * static_cast<double>(cores);
     if (refuse_disturbed(result, series[step * i], rates(series[step * i], bytes)) &&
         is_own(level) && cores > 1 && context.topology().cpu_kinds().empty())
@@ -253,7 +254,7 @@ std::vector<Probe> machine_probes(const MemoryLevel& level) {
                 // Cores do not share their own caches; what they share has no limit known
                 // beforehand.
                 .limit_how = is_own(level) ? "cores × one core alone, measured in turn" : "",
-                .version = 3,
+                .version = 4,
                 .seconds = 0.8,
                 .quick_seconds = 0.2,
                 .group = fmt::format("{} on all cores", level.name)};

@@ -61,13 +61,26 @@ std::size_t bytes_to_hold(int processes, bool quick) {
   return std::min(wanted, allowed);
 }
 
-core::Region touched(std::size_t bytes, core::PageSize pages) {
-  core::MemoryOptions options;
-  options.pages = pages;
-  core::Region region(bytes, options);
-  region.touch();
-  return region;
-}
+// Memory that is touched once in a survey, as fresh pages may be slow to get; forks copy it only
+// while they are measured.
+class Held {
+ public:
+  Held(ProbeContext& context, const char* key, std::size_t bytes, core::PageSize pages)
+      : region_(context.memory().keep<core::Region>(key, [&] {
+          core::Region made(bytes, {.pages = pages});
+          made.touch();
+          return made;
+        })) {
+    region_.copy_on_fork(true);
+  }
+  ~Held() { region_.copy_on_fork(false); }
+  Held(const Held&) = delete;
+  Held& operator=(const Held&) = delete;
+  const core::Region& region() const { return region_; }
+
+ private:
+  core::Region& region_;
+};
 
 struct Orders {
   std::vector<double> serial, tree;  // seconds, in turn
@@ -100,10 +113,11 @@ Result below(const Probe& probe, std::string name, std::string what, std::vector
 }
 
 // Null if the system gave no huge pages.
-std::optional<Result> with_huge_pages(const Probe& probe, int processes, std::size_t bytes) {
+std::optional<Result> with_huge_pages(const Probe& probe, ProbeContext& context, int processes,
+                                      std::size_t bytes) {
   if (!core::huge_pages_possible() || core::huge_page_bytes() == 0) return {};
-  const core::Region region = touched(bytes, core::PageSize::huge);
-  if (region.huge_bytes().value_or(0) < bytes / 10 * 9) return {};
+  const Held held(context, "fork.tree.huge", bytes, core::PageSize::huge);
+  if (held.region().huge_bytes().value_or(0) < bytes / 10 * 9) return {};
   std::vector<double> samples;
   start_and_join(processes, ForkOrder::tree);
   for (std::size_t i = 0; i < kLeastRounds; ++i) {
@@ -126,7 +140,7 @@ void run_tree(const Probe& probe, ProbeContext& context) {
   };
   context.progress(0);
   const Orders orders = [&] {
-    const core::Region region = touched(bytes, core::PageSize::small);
+    const Held held(context, "fork.tree.small", bytes, core::PageSize::small);
     return measure_orders(processes, 0.8 * context.budget_seconds(),
                           [&](double done) { context.progress(0.9 * done); });
   }();
@@ -143,7 +157,7 @@ void run_tree(const Probe& probe, ProbeContext& context) {
   gain.better = Better::higher;
   report(std::move(gain));
   context.progress(0.9);
-  if (auto huge = with_huge_pages(probe, processes, bytes)) report(std::move(*huge));
+  if (auto huge = with_huge_pages(probe, context, processes, bytes)) report(std::move(*huge));
   context.progress(1);
 }
 

@@ -177,10 +177,11 @@ Loop loop_of(const Kernel& kernel) {
   return {kernel.name, kernel.mix, on};
 }
 
-std::vector<Loop> roofs_of(Mix mix) {
+std::vector<Loop> roofs_of(Mix mix, bool streaming) {
   std::vector<Loop> loops;
   for (const simd::Roof& roof : simd::roofs()) {
     if (roof.traffic != operands(mix).traffic) continue;
+    if (roof.streaming && !streaming) continue;
     if (roof.available != nullptr && !roof.available()) continue;
     const auto on = [&roof, mix](WorkingSet& set) {
       return over(set, mix, [&roof, mix](const Arrays& arrays) { run_roof(roof, mix, arrays); });
@@ -194,13 +195,15 @@ namespace {
 
 // The loops in order of their fastest epoch.
 std::vector<Loop> in_order(std::vector<Loop> loops, int epochs,
-                           const std::function<core::Contender(const Loop&)>& start) {
+                           const std::function<core::Contender(const Loop&)>& start,
+                           bool single_passes) {
   std::vector<core::Contender> contenders;
   for (const Loop& loop : loops) contenders.push_back(start(loop));
   const core::MeasureOptions options{.budget_seconds = 0,
                                      .min_epochs = epochs,
                                      .max_epochs = epochs,
                                      .warmup_epochs = 0,
+                                     .single_iteration = single_passes,
                                      .most_tries = 3};
   const auto series = core::measure_interleaved(std::move(contenders), options);
   std::vector<std::pair<double, std::size_t>> order;
@@ -215,10 +218,11 @@ std::vector<Loop> in_order(std::vector<Loop> loops, int epochs,
 }  // namespace
 
 std::vector<Loop> fastest(std::vector<Loop> loops, std::size_t count,
-                          const std::function<core::Contender(const Loop&)>& start) {
-  std::vector<Loop> sorted = in_order(std::move(loops), 1, start);
+                          const std::function<core::Contender(const Loop&)>& start,
+                          bool single_passes) {
+  std::vector<Loop> sorted = in_order(std::move(loops), 1, start, single_passes);
   sorted.resize(std::min(2 * count + 2, sorted.size()));
-  sorted = in_order(std::move(sorted), 4, start);
+  sorted = in_order(std::move(sorted), 4, start, single_passes);
   sorted.resize(std::min(count, sorted.size()));
   return sorted;
 }
@@ -237,8 +241,9 @@ std::size_t fastest_of(std::span<const core::Series> series) {
 
 namespace {
 
-constexpr double kMostDisturbed = 0.2;  // of the samples
-constexpr std::size_t kRoofs = 3;       // of each mix that stay after the search
+constexpr double kMostDisturbed = 0.2;       // of the samples
+constexpr std::size_t kRoofs = 3;            // of each mix that stay after the search
+constexpr std::uint64_t kTimedWindows = 16;  // of a walk
 
 bool is_small(std::size_t bytes) { return bytes <= 2 * WorkingSet::kWindow; }
 
@@ -265,9 +270,10 @@ const std::vector<Loop>& core_roofs(ProbeContext& context, const MemoryLevel& le
                                     WorkingSet& set, Mix mix) {
   const std::string key = "roofs." + level.name + ".core." + name_of(mix);
   return context.memory().keep<std::vector<Loop>>(key, [&] {
-    return fastest(roofs_of(mix), kRoofs, [&](const Loop& loop) {
+    const auto start = [&](const Loop& loop) {
       return core::Contender{.name = loop.name, .work = loop.on(set)};
-    });
+    };
+    return fastest(roofs_of(mix, level.is_memory()), kRoofs, start, !set.is_whole());
   });
 }
 
@@ -319,9 +325,8 @@ void MachineSets::on_thread(std::size_t thread, const std::function<void()>& wor
 
 Loop best_on_machine(ProbeContext& context, const MemoryLevel& level, MachineSets& sets, Mix mix) {
   return context.memory().keep<Loop>("roof." + level.name + ".machine." + name_of(mix), [&] {
-    return fastest(roofs_of(mix), 1,
-                   [&](const Loop& loop) { return sets.start(loop, sets.size()); })
-        .front();
+    const auto start = [&](const Loop& loop) { return sets.start(loop, sets.size()); };
+    return fastest(roofs_of(mix, level.is_memory()), 1, start, !sets.front().is_whole()).front();
   });
 }
 
@@ -350,11 +355,12 @@ Json gain_of_half(ProbeContext& context, const MemoryLevel& level, WorkingSet& s
     return as_detail(gain_of_half([&](bool half) {
       WorkingSet& walked = half ? part : set;
       const core::Work work = loop.on(walked);
+      const auto timed = std::min<std::uint64_t>(walked.windows(), kTimedWindows);
       work(walked.windows());
       core::Clock& clock = core::tick_clock();
       const double begin = clock.now();
-      work(walked.windows());
-      return static_cast<double>(walked.windows()) * loop.bytes(walked) / (clock.now() - begin);
+      work(timed);
+      return static_cast<double>(timed) * loop.bytes(walked) / (clock.now() - begin);
     }));
   });
 }
@@ -366,10 +372,9 @@ Json gain_of_half(ProbeContext& context, const MemoryLevel& level, MachineSets& 
     return as_detail(gain_of_half([&](bool half) {
       MachineSets& walked = half ? halves : sets;
       const core::Contender walk = walked.start(loop, walked.size());
-      const std::size_t windows = walked.front().windows();
-      walk.timed(windows);
-      return static_cast<double>(windows) * loop.bytes(walked.front()) /
-             std::abs(walk.timed(windows));
+      const auto timed = std::min<std::uint64_t>(walked.front().windows(), kTimedWindows);
+      walk.timed(walked.front().windows());
+      return static_cast<double>(timed) * loop.bytes(walked.front()) / std::abs(walk.timed(timed));
     }));
   });
 }

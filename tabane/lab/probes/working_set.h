@@ -77,7 +77,8 @@ class WorkingSet {
   // Generates the values anew on which the last passes worked: `set` leaves one number everywhere,
   // others make numbers small.
   void generate_last(std::uint64_t passes);
-  // Whether every pass works on the same arrays.
+  // Whether every pass works on the same arrays. Else a pass over a window of a large set lasts
+  // long enough to be an epoch of its own.
   bool is_whole() const { return windows_ == 1; }
   // Passes after which the first arrays are used again.
   std::size_t windows() const { return windows_; }
@@ -105,14 +106,16 @@ struct Loop {
 };
 
 Loop loop_of(const Kernel& kernel);
-// All roofs that this machine runs whose traffic is that of the mix.
-std::vector<Loop> roofs_of(Mix mix);
+// All roofs that this machine runs whose traffic is that of the mix; with `streaming` also those
+// that write past the caches, and so leave the data in memory for the loops after them.
+std::vector<Loop> roofs_of(Mix mix, bool streaming = true);
 
 // The `count` fastest of the loops, the best first: all take one short turn, the better ones more.
-// start: makes a contender of a loop. Their speed must be measured again: the best of many looks
-// better than it is.
+// start: makes a contender of a loop; with single_passes an epoch is one pass. Their speed must be
+// measured again: the best of many looks better than it is.
 std::vector<Loop> fastest(std::vector<Loop> loops, std::size_t count,
-                          const std::function<core::Contender(const Loop&)>& start);
+                          const std::function<core::Contender(const Loop&)>& start,
+                          bool single_passes = false);
 
 // Raw samples as rates: amount / seconds.
 std::vector<double> rates(const core::Series& series, double amount);
@@ -170,8 +173,8 @@ Loop best_on_machine(ProbeContext& context, const MemoryLevel& level, MachineSet
 // not state.
 inline constexpr const char* kGainOfHalf = "gain_of_half_the_data";
 
-// walk(half): B/s of going through the data, or half of them, once they have been gone through
-// alone. Takes both in turn a few times.
+// walk(half): B/s of going through a part of the data, or of half of them, once they have been gone
+// through alone. Takes both in turn a few times.
 core::Ratio gain_of_half(const std::function<double(bool half)>& walk);
 
 // Those of a core and of all cores; measured once a survey.

@@ -9,6 +9,7 @@
 #include "tabane/core/statistics.h"
 #include "tabane/core/units.h"
 #include "tabane/lab/environment.h"
+#include "tabane/lab/probes/chase.h"
 #include "tabane/lab/record/text.h"
 #include "tabane/lab/survey/consistency.h"
 
@@ -400,15 +401,15 @@ void check_skew(const Record& record, Warnings& warnings) {
 void check_last_cache(const Record& record, Warnings& warnings) {
   constexpr double kLikeMemory =
       0.6;  // of the latency of memory; a whole cache shows a third or less
-  const Result* cache = record.find("memory.latency.l3");
   const Result* memory = record.find("memory.latency.dram");
-  if (cache == nullptr || memory == nullptr || !cache->value || !memory->value) return;
-  if (*cache->value < kLikeMemory * *memory->value) return;
+  if (memory == nullptr || !memory->value) return;
+  const auto cache = memory->number_detail(kHalfOfLastCacheNs);
+  if (!cache || *cache < kLikeMemory * *memory->value) return;
   warnings.push_back(
       {"last_cache_small",
        fmt::format(
            "at half the stated size of the last cache a load takes {:.0f} ns, in memory {:.0f} ns",
-           *cache->value, *memory->value),
+           *cache, *memory->value),
        "this machine gets only a part of that cache: other machines or programs use the rest",
        "take the cache size from the figure of latency over size, not from the system"});
 }

@@ -73,9 +73,10 @@ class TruthTopic {
     if (panel_.settings().program.empty()) throw core::Error("there is no tabane to start");
     const bool likwid_here = likwid && in_path("likwid-bench");
     const core::Topology topology = core::Topology::detect();
-    if (programs) programs_.programs = independent_programs(topology, quick_ ? 5 : 11);
     for (std::size_t i = 1; i <= kSurveys; ++i) {
       take_survey(i);
+      if (i == 1 && programs)
+        programs_.programs = independent_programs(topology, records_.front(), quick_ ? 5 : 11);
       if (i == 1 && likwid_here) likwid_.programs = likwid_programs(topology, records_.front());
       if (i < kSurveys) run_programs();
     }

@@ -82,8 +82,9 @@ struct Program {
 };
 
 // One run of each program for one core and, where that differs, for all cores; each with so many
-// samples and the working sets that stand for the levels of this machine's memory.
-std::vector<Program> independent_programs(const core::Topology& topology, int samples);
+// samples, and as many bytes a thread as the survey's figure is of.
+std::vector<Program> independent_programs(const core::Topology& topology, const lab::Record& survey,
+                                          int samples);
 
 // load, store, copy and STREAM triad of likwid-bench in each cache of a core and in memory, for as
 // many passes as take about 0.2 s at the speed that the survey found. Levels that the survey lacks

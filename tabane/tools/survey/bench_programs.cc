@@ -58,11 +58,14 @@ std::string suffix_of_this_processor() {
 #endif
 }
 
-// Sums up what likwid-bench says in a line like those of the independent programs.
+// Sums up what likwid-bench says in a line like those of the independent programs. Its arrays lie
+// in huge pages, as those of the survey do: all from a heap that grows by 64 MiB.
 Command likwid_command(const std::string& kernel, std::uint64_t bytes, std::uint64_t passes) {
   return {"sh",
           "-c",
-          "likwid-bench -t \"$1\" -w \"S0:$2B:1\" -i \"$3\" 2>&1 |"
+          "GLIBC_TUNABLES=glibc.malloc.hugetlb=1:glibc.malloc.mmap_threshold=8589934592:"
+          "glibc.malloc.top_pad=67108864"
+          " likwid-bench -t \"$1\" -w \"S0:$2B:1\" -i \"$3\" 2>&1 |"
           " awk '/^MByte\\/s/ { print \"rate\", $2 * 1e6 } END { print \"end\" }'",
           "sh",
           kernel,
@@ -70,18 +73,29 @@ Command likwid_command(const std::string& kernel, std::uint64_t bytes, std::uint
           std::to_string(passes)};
 }
 
+// What a thread works on in a figure of the survey; 0: it has none.
+std::uint64_t bytes_of(const lab::Record& survey, const std::string& figure) {
+  const lab::Result* result = survey.find(figure);
+  if (result == nullptr) return 0;
+  const double bytes = result->number_detail("working_set_bytes")
+                           .value_or(result->number_detail("bytes").value_or(0));
+  return static_cast<std::uint64_t>(bytes / result->number_detail("cores").value_or(1));
+}
+
 }  // namespace
 
-std::vector<Program> independent_programs(const core::Topology& topology, int samples) {
+std::vector<Program> independent_programs(const core::Topology& topology, const lab::Record& survey,
+                                          int samples) {
   const int many = 10 * samples;  // of what takes a millisecond or less
   const std::vector<unsigned> one = {topology.pus().back().os_index};  // as the survey's home
   const std::vector<unsigned> cores = lab::one_pu_per_core(topology);
   const std::vector<unsigned> pus = topology.pu_os_indices();
-  const std::vector<lab::MemoryLevel> levels = lab::memory_levels(topology);
-  const lab::MemoryLevel& dram = levels.back();
+  const auto bytes = [&](const std::string& figure) { return bytes_of(survey, figure); };
   std::vector<Program> programs = {
-      {"stream, one core", start("stream", samples, dram.core_bytes, one), stream_findings("core")},
-      {"stream, all cores", start("stream", samples, dram.machine_bytes, cores),
+      {"stream, one core", start("stream", samples, bytes("memory.bandwidth.triad.dram.core"), one),
+       stream_findings("core")},
+      {"stream, all cores",
+       start("stream", samples, bytes("memory.bandwidth.triad.dram.machine"), cores),
        stream_findings("machine")},
       {"fma, one core", start("fma", many, 0, one), {{"fma", "peak.fma.core", ""}}},
       {"fma, all cores", start("fma", many, 0, cores), {{"fma", "peak.fma.machine", ""}}},
@@ -100,19 +114,21 @@ std::vector<Program> independent_programs(const core::Topology& topology, int sa
                         start("ping_pong", many, 0, some_of(pus, kMostPairs)),
                         {{"ping_pong", "core_to_core.latency", ""}}});
   }
-  for (const lab::MemoryLevel& level : levels) {
+  for (const lab::MemoryLevel& level : lab::memory_levels(topology)) {
     const bool own = level.name == "l1" || level.name == "l2";  // not shared by cores
     const int of_reads = own ? many : samples;
+    const std::string latency = "memory.latency." + level.name;
     programs.push_back({"chase, " + level.name,
-                        start("chase", samples, level.core_bytes, one),
-                        {{"latency", "memory.latency." + level.name, ""}}});
-    programs.push_back({fmt::format("read, {}, one core", level.name),
-                        start("read", of_reads, level.core_bytes, one),
-                        {read_finding(level.name, "core")}});
-    if (!own) continue;
-    programs.push_back({fmt::format("read, {}, all cores", level.name),
-                        start("read", of_reads, level.machine_bytes, cores),
-                        {read_finding(level.name, "machine")}});
+                        start("chase", samples, bytes(latency), one),
+                        {{"latency", latency, ""}}});
+    const auto add_read = [&](const char* title, const std::vector<unsigned>& on,
+                              const Finding& finding) {
+      programs.push_back({fmt::format("read, {}, {}", level.name, title),
+                          start("read", of_reads, bytes(finding.result), on),
+                          {finding}});
+    };
+    add_read("one core", one, read_finding(level.name, "core"));
+    if (own) add_read("all cores", cores, read_finding(level.name, "machine"));
   }
   return programs;
 }
@@ -132,13 +148,18 @@ std::vector<Program> likwid_programs(const core::Topology& topology, const lab::
           fmt::format("memory.bandwidth.{}.{}.core", kernel.survey, level.name);
       const lab::Result* figure = survey.find(result);
       if (figure == nullptr || !figure->value) continue;
-      const double passes = kLikwidSeconds * *figure->value / static_cast<double>(level.core_bytes);
+      const std::uint64_t bytes = bytes_of(survey, result);
+      const double passes = kLikwidSeconds * *figure->value / static_cast<double>(bytes);
+      const bool multiplies = kernel.likwid == "stream" && level.name == "l1";
+      const char* const differs =
+          multiplies ? "it multiplies, and in the first cache arithmetic slows loads and stores"
+                     : "";
       const std::string name =
           (level.name == "dram" ? kernel.in_memory : kernel.likwid) + suffix_of_this_processor();
-      programs.push_back({fmt::format("{}, {}", name, level.name),
-                          likwid_command(name, level.core_bytes,
-                                         static_cast<std::uint64_t>(std::max(3.0, passes))),
-                          {{"rate", result, ""}}});
+      programs.push_back(
+          {fmt::format("{}, {}", name, level.name),
+           likwid_command(name, bytes, static_cast<std::uint64_t>(std::max(3.0, passes))),
+           {{"rate", result, "", differs}}});
     }
   }
   return programs;

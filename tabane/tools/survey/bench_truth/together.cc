@@ -59,6 +59,19 @@ namespace {
 
 using truth::Vector;
 
+// Calls f(i) for all i < n, a multiple of 4, on four pages of vectors at once: each is a stream of
+// its own to the prefetchers, so that more loads from memory may be in flight.
+template <class F>
+void by_pages(std::size_t n, F f) {
+  constexpr std::size_t kPage = 4096 / sizeof(Vector), kFold = 4;
+  for (std::size_t i = 0; i < n; i += i % kPage + kFold == kPage ? 3 * kPage + kFold : kFold) {
+    for (std::size_t page = i; page < n && page < i + 4 * kPage; page += kPage) {
+#pragma GCC unroll 4
+      for (std::size_t k = 0; k < kFold; ++k) f(page + k);
+    }
+  }
+}
+
 // Multiply-adds on registers: twelve chains that do not depend on each other, more than the pipes
 // of any current core times the latency of an FMA ask for, and few enough for 16 registers.
 namespace fma {
@@ -123,16 +136,13 @@ void tell(const truth::Arguments& arguments) {
 
 }  // namespace ping_pong
 
-// Reads an array again and again with vector loads, unrolled 8-, 16- and 32-fold with accumulators
-// that do not depend on each other, and tells the best of the three: which of them keeps the
-// load ports busy depends on how many registers there are and on how far the core looks ahead.
+// Reads an array again and again with vector loads, and tells the best of four loops: which of them
+// is the fastest depends on the core.
 namespace reading {
 
-typedef long long Bits __attribute__((vector_size(truth::kVectorBytes)));
-
-// Keeps loads in the order of their addresses, which prefetchers follow: all odd ones first, as GCC
-// 12 has them, and the second-level cache of Zen 5 gives 180 GB/s instead of 280.
-void load_now(Bits& value) {
+// A load whose result is not used, but not left out either.
+void load(const Vector* from) {
+  Vector value = *from;
 #if defined(__x86_64__)
   asm volatile("" : "+x"(value));
 #else
@@ -140,40 +150,35 @@ void load_now(Bits& value) {
 #endif
 }
 
-// Two loads for each accumulator of a round: AVX-512 combines three operands in one instruction, so
-// that arithmetic needs half of its ports and loads do not wait for one.
 template <std::size_t kFold>
-__attribute__((noinline)) void read(const Bits* x, std::size_t n, std::size_t passes) {
-  constexpr std::size_t kSums = kFold / 2;
-  Bits sum[kSums] = {};
+__attribute__((noinline)) void read(const Vector* x, std::size_t n, std::size_t passes) {
   for (std::size_t pass = 0; pass < passes; ++pass) {
     for (std::size_t i = 0; i + kFold <= n; i += kFold) {
 #pragma GCC unroll 32
-      for (std::size_t k = 0; k < kSums; ++k) {
-        Bits first = x[i + 2 * k], second = x[i + 2 * k + 1];
-        load_now(first);
-        load_now(second);
-        sum[k] |= first | second;
-      }
+      for (std::size_t k = 0; k < kFold; ++k) load(x + i + k);
     }
     asm volatile("" : "+r"(x) : : "memory");  // the next pass reads again
   }
-#pragma GCC unroll 32
-  for (std::size_t k = 1; k < kSums; ++k) sum[0] |= sum[k];
-  [[maybe_unused]] volatile long long used = sum[0][0];  // one place alone, or all stay in memory
 }
 
-using Read = void (*)(const Bits*, std::size_t, std::size_t);
+__attribute__((noinline)) void read_pages(const Vector* x, std::size_t n, std::size_t passes) {
+  for (std::size_t pass = 0; pass < passes; ++pass) {
+    by_pages(n, [&](std::size_t i) { load(x + i); });
+    asm volatile("" : "+r"(x) : : "memory");
+  }
+}
+
+using Read = void (*)(const Vector*, std::size_t, std::size_t);
 
 void tell(const truth::Arguments& arguments) {
-  const Read variants[] = {read<8>, read<16>, read<32>};
-  const std::size_t n = arguments.bytes / sizeof(Bits) / 32 * 32;
-  const double bytes = static_cast<double>(n * sizeof(Bits));
+  const Read variants[] = {read<8>, read<16>, read<32>, read_pages};
+  const std::size_t n = arguments.bytes / sizeof(Vector) / 32 * 32;
+  const double bytes = static_cast<double>(n * sizeof(Vector));
   // About 1 ms at 100 GB/s, against which the barriers do not count.
   const std::size_t passes = 1 + static_cast<std::size_t>(1e8 / bytes);
-  const auto seconds = truth::timed(arguments, 3, truth::keep_memory(n * sizeof(Bits)),
+  const auto seconds = truth::timed(arguments, 4, truth::keep_memory(n * sizeof(Vector)),
                                     [&](int variant, int, void* memory) {
-                                      variants[variant](static_cast<Bits*>(memory), n, passes);
+                                      variants[variant](static_cast<Vector*>(memory), n, passes);
                                     });
   const auto& best = *std::min_element(
       seconds.begin(), seconds.end(),
@@ -183,7 +188,8 @@ void tell(const truth::Arguments& arguments) {
 
 }  // namespace reading
 
-// STREAM: copy, scale, add and triad over arrays far larger than the caches. Each thread of an
+// STREAM: copy, scale, add and triad over arrays far larger than the caches, each the better of a
+// plain loop and one on several pages at once. Each thread of an
 // OpenMP region owns a part of each array that it touched first; stores go past the caches, as
 // STREAM is run by those who want its best figure, and bytes are counted as STREAM counts them:
 // what is loaded and what is stored, nothing for lines that a cache would read before writing.
@@ -203,37 +209,45 @@ inline void store(Vector* to, Vector value) {
 #endif
 }
 
-// NOINLINE keeps the four loops apart, as they are in STREAM.
+// NOINLINE keeps the loops apart, as they are in STREAM.
 template <class F>
-__attribute__((noinline)) void each(Vector* to, std::size_t n, F f) {
-  for (std::size_t i = 0; i < n; ++i) store(to + i, f(i));
+__attribute__((noinline)) void each(bool pages, Vector* to, std::size_t n, F f) {
+  const auto one = [&](std::size_t i) { store(to + i, f(i)); };
+  if (pages) {
+    by_pages(n, one);
+  } else {
+    for (std::size_t i = 0; i < n; ++i) one(i);
+  }
 #if defined(__x86_64__)
   _mm_sfence();  // the stores count when they have left the core
 #endif
 }
 
-void run(int kernel, Vector* a, Vector* b, Vector* c, std::size_t n) {
+void run(int kernel, bool pages, Vector* a, Vector* b, Vector* c, std::size_t n) {
   const Vector scalar = Vector{} + 3.0;
-  if (kernel == 0) each(c, n, [=](std::size_t i) { return a[i]; });
-  if (kernel == 1) each(b, n, [=](std::size_t i) { return scalar * c[i]; });
-  if (kernel == 2) each(c, n, [=](std::size_t i) { return a[i] + b[i]; });
-  if (kernel == 3) each(a, n, [=](std::size_t i) { return b[i] + scalar * c[i]; });
+  if (kernel == 0) each(pages, c, n, [=](std::size_t i) { return a[i]; });
+  if (kernel == 1) each(pages, b, n, [=](std::size_t i) { return scalar * c[i]; });
+  if (kernel == 2) each(pages, c, n, [=](std::size_t i) { return a[i] + b[i]; });
+  if (kernel == 3) each(pages, a, n, [=](std::size_t i) { return b[i] + scalar * c[i]; });
 }
 
 void tell(const truth::Arguments& arguments) {
   const char* const names[] = {"copy", "scale", "add", "triad"};
   const double arrays_moved[] = {2, 2, 3, 3};
   constexpr std::size_t kGapBytes = 9 * 64;  // so that arrays do not start in the same cache sets
-  const std::size_t n = arguments.bytes / 3 / sizeof(Vector);
+  const std::size_t n = arguments.bytes / 3 / sizeof(Vector) / 4 * 4;
   const std::size_t stride = n + kGapBytes / sizeof(Vector);
-  const auto seconds = truth::timed(arguments, 4, truth::keep_memory(3 * stride * sizeof(Vector)),
-                                    [=](int kernel, int, void* memory) {
-                                      auto* a = static_cast<Vector*>(memory);
-                                      run(kernel, a, a + stride, a + 2 * stride, n);
-                                    });
+  const auto seconds =
+      truth::timed(arguments, 8, truth::keep_memory(3 * stride * sizeof(Vector)),
+                   [=](int variant, int, void* memory) {
+                     auto* a = static_cast<Vector*>(memory);
+                     run(variant % 4, variant >= 4, a, a + stride, a + 2 * stride, n);
+                   });
   for (std::size_t kernel = 0; kernel < 4; ++kernel) {
     const double bytes = arrays_moved[kernel] * static_cast<double>(n * sizeof(Vector));
-    truth::print(names[kernel], truth::rates(arguments, bytes, seconds[kernel]));
+    const auto &plain = seconds[kernel], &pages = seconds[kernel + 4];
+    const auto& best = truth::median(plain) < truth::median(pages) ? plain : pages;
+    truth::print(names[kernel], truth::rates(arguments, bytes, best));
   }
 }
 
