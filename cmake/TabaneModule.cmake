@@ -1,7 +1,8 @@
 # Libraries and tests of a folder. Sources are found, not listed: x.cc belongs to the library,
 # x_test.cc to a test, x_fuzz.cc to a fuzzer and the test that shares its harness, bench.cc and
-# bench_x.cc to bench/. What forks, measures or needs all PUs is tested in x_fork_test.cc. The text
-# of x.cl becomes the constant kXSource of the library's namespace.
+# bench_x.cc to bench/. What forks, measures or needs all PUs is tested in x_fork_test.cc, that of a
+# library while nothing else runs. The text of x.cl becomes the constant kXSource of the library's
+# namespace.
 #
 # tabane_module(NAME [IN_PROGRAM] [HEADERS PATTERN…] [EXCEPT REGEX…] [EXTRA …] DEPENDS …
 #               PRIVATE_DEPENDS … [PRECOMPILE …] [TEST_EXTRA …] [TEST_DEPENDS …]):
@@ -185,7 +186,11 @@ function(tabane_module name)
   list(FILTER tests EXCLUDE REGEX "fork_test\\.cc$")
   set(common DEPENDS tabane::${name} fmt::fmt ${ARG_PRIVATE_DEPENDS} ${ARG_TEST_DEPENDS})
   tabane_tests(${name} SOURCES ${tests} EXTRA ${ARG_TEST_EXTRA} ${common})
-  tabane_tests(${name}_fork SOURCES ${fork_tests} ${common} LABELS fork SERIAL)
+  set(alone SERIAL)
+  if(CMAKE_CURRENT_SOURCE_DIR MATCHES "/tabane/(tools|studies)/")  # they look at no times
+    set(alone)
+  endif()
+  tabane_tests(${name}_fork SOURCES ${fork_tests} ${common} LABELS fork ${alone})
 endfunction()
 
 # The header of GoogleTest, compiled once for all tests.

@@ -44,15 +44,15 @@ man_page() {
 # Of an MPI, if there is one; its headers are not ours to check.
 mpi_flags() { pkg-config --cflags ompi-c 2>/dev/null | sed 's/-I/-isystem /g'; }
 
-# Compiles each public header alone: it includes what it uses.
+# Compiles each header as if alone: it includes what it uses.
 headers_alone() {
   local flags
   flags="$(pkg-config --cflags hwloc libhwy) $(mpi_flags)"
   # shellcheck disable=SC2016  # expanded by the inner shell
-  printf '%s\n' "${headers[@]}" | xargs -P "$(cmake/jobs.sh)" -I '{}' sh -c '
-    printf "#include \"%s\"\n" "$2" |
+  python3 cmake/header_chains.py "${headers[@]}" | xargs -P "$(cmake/jobs.sh)" -I '{}' sh -c '
+    printf "#include \"%s\"\n" $2 |
       $1 -std=c++20 -fsyntax-only -Wall -Wextra -Wpedantic -Wshadow -Werror -I. $0 -x c++ - ||
-      { echo "$2 does not compile alone with $1"; exit 1; }' "$flags" "$1" '{}'
+      { echo "one of these does not compile alone with $1: $2"; exit 1; }' "$flags" "$1" '{}'
 }
 
 failed=()

@@ -26,7 +26,7 @@ What it is for, how it works, what its figures mean.
 END
 
 cat >"$path/CMakeLists.txt" <<END
-tabane_module($id DEPENDS tabane::program PRIVATE_DEPENDS fmt::fmt)
+tabane_module($id DEPENDS tabane::program)
 END
 
 if [ "$kind" = tool ]; then

@@ -90,14 +90,16 @@ std::string read_to_end(int fd, std::string_view what) {
   struct stat status {};
   const bool sized = ::fstat(fd, &status) == 0 && S_ISREG(status.st_mode);
   std::string bytes;
-  // One byte more than the file has, so that the end shows in the first reading.
-  for (std::size_t step = sized ? static_cast<std::size_t>(status.st_size) + 1 : 4096;;) {
+  // One byte more than the file has, so that the end shows in the first reading. What the kernel
+  // writes as it is read comes in fewer calls, each of which looks up its place, with a large step.
+  constexpr std::size_t kLargeStep = std::size_t{64} << 10;
+  for (std::size_t step = sized ? static_cast<std::size_t>(status.st_size) + 1 : kLargeStep;;) {
     const std::size_t before = bytes.size();
     bytes.resize(before + step);
     const std::size_t got = read_all(fd, bytes.data() + before, step, what);
     bytes.resize(before + got);
     if (got < step) return bytes;
-    step = std::max<std::size_t>(bytes.size(), 4096);
+    step = std::max(bytes.size(), kLargeStep);
   }
 }
 

@@ -133,7 +133,8 @@ std::string help_text(const Verb& verb, const std::string& name) {
   std::vector<Option>& options = definition.options;
   std::rotate(options.begin(), options.end() - 1, options.end());
   std::string text = verb.examples ? fmt::format("Examples:\n{}\n\n", verb.examples) : "";
-  text += wrap_text(verb.what, layout_width(STDOUT_FILENO)) + "\nUsage: " + usage(verb, name) + "\n";
+  text +=
+      wrap_text(verb.what, layout_width(STDOUT_FILENO)) + "\nUsage: " + usage(verb, name) + "\n";
   std::string positionals, flags, verbs;
   const char* group = nullptr;
   for (const Option& option : options) {

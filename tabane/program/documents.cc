@@ -107,7 +107,7 @@ std::string synopsis(const Verb& program) {
   for (const Verb* verb : documented(program, "").below) {
     const std::string name = fmt::format("{} {}", program.name, verb->name);
     text += fmt::format("{}\\fB{}\\fR{}\n", text.empty() ? "" : ".br\n", roff(name),
-                        roff(usage(*verb, name).substr(name.size())));
+                        roff(usage(whole(*verb), name).substr(name.size())));
   }
   return text;
 }

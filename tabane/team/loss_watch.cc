@@ -17,6 +17,7 @@
 #include <utility>
 
 #include "tabane/core/error.h"
+#include "tabane/core/file.h"
 #include "tabane/team/proc.h"
 
 namespace tabane::team {
@@ -34,7 +35,7 @@ Loss loss_of(pid_t pid, int status) {
 // Empty if there is none, or none can be read.
 std::string stat_of(pid_t pid) {
   try {
-    return read_proc("/proc/" + std::to_string(pid) + "/stat");
+    return core::read_file("/proc/" + std::to_string(pid) + "/stat");
   } catch (const core::SystemError&) {
     return {};
   }

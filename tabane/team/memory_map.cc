@@ -14,6 +14,7 @@
 #include <utility>
 #include <vector>
 
+#include "tabane/core/file.h"
 #include "tabane/core/memory.h"
 #include "tabane/core/units.h"
 #include "tabane/team/proc.h"
@@ -101,7 +102,9 @@ std::vector<Mapping> parse_memory_map(std::string_view smaps) {
   return map;
 }
 
-std::vector<Mapping> own_memory_map() { return parse_memory_map(read_proc("/proc/self/smaps")); }
+std::vector<Mapping> own_memory_map() {
+  return parse_memory_map(core::read_file("/proc/self/smaps"));
+}
 
 Range preparable_range(const Mapping& mapping, std::uint64_t least_bytes, std::size_t huge_page) {
   if (huge_page == 0 || mapping.end - mapping.begin < least_bytes) return {};

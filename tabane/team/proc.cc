@@ -1,7 +1,6 @@
 #include "tabane/team/proc.h"
 
 #include <dirent.h>
-#include <fcntl.h>
 #include <link.h>
 #include <unistd.h>
 
@@ -18,28 +17,9 @@
 #include <vector>
 
 #include "tabane/core/error.h"
+#include "tabane/core/file.h"
 
 namespace tabane::team {
-
-std::string read_proc(const std::string& path) {
-  const int file = open(path.c_str(), O_RDONLY | O_CLOEXEC);
-  if (file < 0) throw core::SystemError("open", path, errno);
-  std::string text;
-  std::size_t size = 0;
-  for (;;) {
-    // The kernel writes what fits: a large buffer saves calls, each of which looks up its place.
-    text.resize(std::max<std::size_t>(size + (1 << 16), 2 * size));
-    const ssize_t got = read(file, text.data() + size, text.size() - size);
-    if (got < 0 && errno == EINTR) continue;
-    const int error = errno;
-    if (got <= 0) close(file);
-    if (got < 0) throw core::SystemError("read", path, error);
-    if (got == 0) break;
-    size += static_cast<std::size_t>(got);
-  }
-  text.resize(size);
-  return text;
-}
 
 std::string_view take_until(std::string_view& text, char separator) {
   const std::size_t at = std::min(text.find(separator), text.size());
@@ -89,7 +69,7 @@ std::uint64_t queued_ns() {
   for (std::filesystem::directory_iterator thread("/proc/self/task", error), end;
        !error && thread != end; thread.increment(error)) {
     try {
-      const std::string text = read_proc(thread->path() / "schedstat");
+      const std::string text = core::read_file(thread->path() / "schedstat");
       std::string_view rest = text;
       take_word(rest);  // the time on a PU
       const std::string_view word = take_word(rest);
@@ -108,7 +88,7 @@ namespace {
 // Null if the process or thread is gone.
 std::optional<std::string> read_if_there(const std::string& path) {
   try {
-    return read_proc(path);
+    return core::read_file(path);
   } catch (const core::SystemError& error) {
     if (error.code() == ENOENT || error.code() == ESRCH) return {};
     throw;

@@ -13,10 +13,6 @@
 
 namespace tabane::team {
 
-// The content of a file under /proc, whose size is not known beforehand.
-// throws: core::SystemError.
-std::string read_proc(const std::string& path);
-
 // Takes the text up to the next separator, and the separator, from the front.
 std::string_view take_until(std::string_view& text, char separator);
 

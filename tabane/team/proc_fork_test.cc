@@ -12,24 +12,12 @@
 #include <thread>
 #include <vector>
 
-#include "tabane/core/error.h"
 #include "tabane/core/memory.h"
 #include "tabane/core/units.h"
 #include "tabane/team/fork.h"
 
 namespace tabane::team {
 namespace {
-
-TEST(ReadProc, GivesTheWholeFile) {
-  const std::string status = read_proc("/proc/self/status");
-  EXPECT_TRUE(status.starts_with("Name:"));
-  EXPECT_TRUE(status.ends_with("\n"));
-}
-
-TEST(ReadProc, ThrowsForAFileThatIsNotThere) {
-  EXPECT_THROW(read_proc("/proc/self/no_such_file"), core::SystemError);
-  EXPECT_THROW(read_proc("/proc/self"), core::SystemError);  // a folder
-}
 
 TEST(TakeWord, SkipsBlanksAndLeavesTheRest) {
   std::string_view text = "  one two";

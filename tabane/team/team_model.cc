@@ -22,8 +22,8 @@ double gamma_above(double x, double shape, double scale) {
   return normal_above((third - 1 + 1 / (9 * shape)) * 3 * std::sqrt(shape));
 }
 
-// Solves above(x) = p for a falling function, to nine digits: by false position, since the logarithm
-// of a tail is nearly a line. An end that stays twice counts half (Illinois).
+// Solves above(x) = p for a falling function, to nine digits: by false position, since the
+// logarithm of a tail is nearly a line. An end that stays twice counts half (Illinois).
 template <class F>
 double solve_falling(F above, double p) {
   const auto off = [&](double x) { return std::log(std::max(above(x), 1e-300) / p); };
@@ -32,6 +32,7 @@ double solve_falling(F above, double p) {
     low = std::exchange(high, 2 * high);
     off_low = off_high;
   }
+  if (off_high > 0) return high;
   double x = high;
   for (int i = 0, stayed = 0; i < 60 && high - low > 1e-9 * high; ++i) {
     x = (low * off_high - high * off_low) / (off_high - off_low);

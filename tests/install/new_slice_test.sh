@@ -46,6 +46,8 @@ tabane=$work/bin/tabane
 "$tabane" --help | grep -q '^  dummy-tool' || fail "--help does not know the tool"
 "$tabane" study --help | grep -q '^  dummy-study' || fail "--help does not know the study"
 "$tabane" generate-docs man --template docs/tabane.1.in -o "$work/man"
+sed -n '/^\.SH MEASURE/,/^\.SH TUNE/p' "$work/man" | grep -qx '\.SS dummy-tool' ||
+  fail "the man page does not show the tool in its group"
 for name in dummy-tool dummy-study; do
   grep -q "${name/-/\\\\-}\|$name" "$work/man" || fail "the man page does not know $name"
   for shell in bash zsh fish; do

@@ -78,6 +78,15 @@ check_verb() {
 }
 check_verb
 
+# The man page has the verbs in the groups, and in the order, of --help.
+groups_of_help() {
+  awk '/^[A-Z][a-z]*:$/ && !/^Options/ { print ".SH " toupper(substr($1, 1, length($1) - 1)) }
+       /^  [a-z]/ { print ".SS " $1 }'
+}
+same "tabane.1, groups" "$("$tabane" --help | groups_of_help)" \
+  "$(sed -n '/^\.SH DESCRIPTION/,/^\.SH OPTIONS/p' "$documents/tabane.1" | grep '^\.S[HS]' |
+    sed '1d;$d')"
+
 # A study's name is offered once, and then the options of that study alone.
 same "bash, study h" "ha8000" "$(offered tabane study h)"
 same "bash, a second study" "" "$(offered tabane study ha8000 ap)"

@@ -179,7 +179,7 @@ class BetweenHosts(Case):
         environment = dict(WITHOUT_MPI, TABANE_MPI_MODULE=MODULES, TABANE_SILENCE_LIMIT="3")
         return subprocess.Popen(
             [*before, TABANE, "study", "pc-cluster", "--quick", f"--json={self.json}",
-             "--launcher", launcher + " -x TABANE_SILENCE_LIMIT",
+             "--seconds", "1", "--launcher", launcher + " -x TABANE_SILENCE_LIMIT",
              "--hosts", f"{self.network.address(0)},{self.network.address(1)}"],
             env=environment, text=True, start_new_session=True, stdout=subprocess.PIPE,
             stderr=subprocess.PIPE)

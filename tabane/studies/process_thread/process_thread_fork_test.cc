@@ -135,11 +135,17 @@ TEST(PlanShapes, LargeMachineHasTheReportsShapes) {
     EXPECT_LE(shape.workers(), 144) << shape.processes << " x " << shape.threads;
 }
 
+// With all allocators that there are meters for, of which glibc alone may be under one.
+const Record& quick_study() {
+  static const Record record =
+      run_process_thread(core::Topology::detect(),
+                         {.quick = true, .workloads = {"insert-100"}, .allocators = {}, .runs = 1},
+                         local_meters({"glibc", "jemalloc"}));
+  return record;
+}
+
 TEST(ProcessThreadStudy, MeasuresTheChosenShapeAmongOthers) {
-  ProcessThreadOptions options{
-      .quick = true, .workloads = {"insert-100"}, .allocators = {"glibc"}, .runs = 1};
-  const Record record =
-      run_process_thread(core::Topology::detect(), options, local_meters({"glibc"}));
+  const Record& record = quick_study();
   EXPECT_TRUE(record.complete);
   EXPECT_FALSE(record.views.empty());
   EXPECT_TRUE(warns(record, "quick"));
@@ -225,12 +231,8 @@ TEST(ProcessThreadStudy, ReturnsToEachWorkloadInALaterPass) {
 }
 
 TEST(ProcessThreadStudy, AllocatorThatIsNotUnderTheMeterIsLeftOut) {
-  ProcessThreadOptions options{
-      .quick = true, .workloads = {"insert-10"}, .allocators = {}, .runs = 1};
-  const Record record =
-      run_process_thread(core::Topology::detect(), options, local_meters({"glibc", "jemalloc"}));
-  ASSERT_EQ(record.skipped.size(), 1u);
-  EXPECT_NE(record.skipped[0].reason.find("instead"), std::string::npos);
+  ASSERT_EQ(quick_study().skipped.size(), 1u);
+  EXPECT_NE(quick_study().skipped[0].reason.find("instead"), std::string::npos);
 }
 
 TEST(MiningMemory, DatabasesThatDoNotFitAreRefusedByScale) {
