@@ -108,7 +108,7 @@ unsigned run_tabane(const FolderBench& bench, unsigned threads) {
   request.threads = threads;
   request.measure_copy = false;
   request.engine = engine;
-  const encrypt::Outcome outcome = encrypt::run_job(request);
+  const encrypt::JobReport outcome = encrypt::run_job(request);
   if (!outcome.failures.empty())
     throw core::Error(outcome.failures[0].path + ": " + outcome.failures[0].what);
   if (!outcome.device_remarks.empty()) throw core::Error(outcome.device_remarks[0]);

@@ -34,7 +34,7 @@ struct Job {
   }
 };
 
-double seconds_of(const Outcome& outcome) {
+double seconds_of(const JobReport& outcome) {
   if (!outcome.complete || !outcome.failures.empty() || !outcome.remarks.empty()) {
     throw core::Error("the job was not done");
   }

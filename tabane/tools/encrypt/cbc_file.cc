@@ -5,6 +5,7 @@
 #include <sys/stat.h>
 
 #include <algorithm>
+#include <functional>
 #include <optional>
 #include <span>
 #include <vector>
@@ -108,19 +109,6 @@ Tried try_endings(const Request& request, const Tree& tree, int root) {
 }
 
 }  // namespace
-
-// A file that is being encrypted. In its lane's buffer: the IV, then the slice with room for its
-// padding; between two slices it needs none.
-struct CbcFileWorker::OpenFile {
-  std::shared_ptr<CbcTask> task;
-  std::uint64_t done = 0;      // plain bytes
-  std::byte* slice = nullptr;  // of this round
-  std::byte* out = nullptr;    // where it is encrypted to: the same, or the slot's output
-  std::size_t bytes = 0;       // in it, padded at the end
-  bool last = false;
-
-  std::uint64_t left() const { return task->bytes() - done; }
-};
 
 CbcFileWorker::CbcFileWorker(std::span<const std::byte> key, crypto::Engine engine,
                              crypto::DeviceAes* device)
@@ -234,26 +222,19 @@ void CbcFileWorker::write_slice(OpenFile& file) {
   file.done += file.bytes;
 }
 
-void CbcFileWorker::encrypt(
-    const std::function<std::shared_ptr<CbcTask>(const OpenChains& open)>& next) {
-  std::vector<OpenFile> open;
-  const auto state = [&] {
-    OpenChains chains{.files = open.size()};
-    for (const OpenFile& file : open) chains.bytes_left += file.left();
-    return chains;
-  };
-  for (;;) {
-    while (std::shared_ptr<CbcTask> task = next(state())) {
-      open.push_back({.task = std::move(task)});
-    }
-    if (open.empty()) return;
-    // Those with the most left, so that all end together and no lane is empty before.
-    const std::size_t n = std::min(open.size(), lanes());
-    std::ranges::nth_element(open, open.begin() + static_cast<std::ptrdiff_t>(n), std::greater<>{},
-                             &OpenFile::left);
-    encrypt_slices(std::span(open).first(n));
-    std::erase_if(open, [](const OpenFile& file) { return file.last; });
-  }
+OpenChains CbcFileWorker::open() const {
+  OpenChains chains{.files = open_.size()};
+  for (const OpenFile& file : open_) chains.bytes_left += file.left();
+  return chains;
+}
+
+// Those with the most left, so that all end together and no lane is empty before.
+void CbcFileWorker::encrypt_slices() {
+  const std::size_t n = std::min(open_.size(), lanes());
+  std::ranges::nth_element(open_, open_.begin() + static_cast<std::ptrdiff_t>(n), std::greater<>{},
+                           &OpenFile::left);
+  encrypt_slices(std::span(open_).first(n));
+  std::erase_if(open_, [](const OpenFile& file) { return file.last; });
 }
 
 void CbcFileWorker::encrypt_slices(std::span<OpenFile> files) {

@@ -3,8 +3,11 @@
 #pragma once
 
 #include <cstddef>
-#include <functional>
 #include <memory>
+#include <span>
+#include <string>
+#include <utility>
+#include <vector>
 
 #include "tabane/crypto/cbc_cipher.h"
 #include "tabane/crypto/device_aes.h"
@@ -41,15 +44,28 @@ class CbcFileWorker {
 
   // Files that are encrypted at about the cost of one.
   std::size_t lanes() const { return slot_ ? device_->chains_per_slot() : cipher_.lanes(); }
-  // Encrypts the files that `next` hands out, already started, and ends their pieces. Null: none
-  // besides the open ones now; if none is open, the end.
-  void encrypt(const std::function<std::shared_ptr<CbcTask>(const OpenChains& open)>& next);
+  // Takes a file that was started; encrypts the next slices of as many of those as there are lanes,
+  // and ends the pieces of files that are done.
+  void add(std::shared_ptr<CbcTask> task) { open_.push_back({.task = std::move(task)}); }
+  void encrypt_slices();
+  OpenChains open() const;
   // The bytes [first, first + count) behind the stored IV, or to the end. first: a multiple of 16.
   // Also verifies: then nothing is written.
   void decrypt(CbcTask& task, std::uint64_t first, std::uint64_t count);
 
  private:
-  struct OpenFile;
+  // A file that is being encrypted. In its lane's buffer: the IV, then the slice with room for its
+  // padding; between two slices it needs none.
+  struct OpenFile {
+    std::shared_ptr<CbcTask> task;
+    std::uint64_t done = 0;      // plain bytes
+    std::byte* slice = nullptr;  // of this round
+    std::byte* out = nullptr;    // where it is encrypted to: the same, or the slot's output
+    std::size_t bytes = 0;       // in it, padded at the end
+    bool last = false;
+
+    std::uint64_t left() const { return task->bytes() - done; }
+  };
   void open_slot(std::span<const std::byte> key);
   void encrypt_slices(std::span<OpenFile> files);  // one of each, at most lanes() files
   void encrypt_pieces(std::span<const crypto::ChainPiece> pieces);
@@ -62,6 +78,7 @@ class CbcFileWorker {
   void decrypt_group(CbcTask& task, std::uint64_t first, std::size_t bytes, crypto::Block& iv);
 
   crypto::CbcCipher cipher_;
+  std::vector<OpenFile> open_;
   std::size_t slice_;  // bytes of one lane
   crypto::PageBuffer buffer_;
   crypto::DeviceAes* device_;

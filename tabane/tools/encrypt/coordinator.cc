@@ -12,7 +12,7 @@
 #include "tabane/core/system_files.h"
 #include "tabane/core/temporary_file.h"
 #include "tabane/tools/encrypt/letters.h"
-#include "tabane/tools/encrypt/outputs.h"
+#include "tabane/tools/encrypt/threads.h"
 #include "tabane/tools/encrypt/unit_ledger.h"
 
 namespace tabane::encrypt {
@@ -110,10 +110,8 @@ Start Coordinator::start_of(const JobState& job, const Places& places,
   start.works = true;
   start.plan = cut;
   start.in = places.in_path;
-  start.single_file = places.single_file;
-  start.output_name = job.output_name;
   start.modes = job.modes;
-  start.hides_names = job.hides_names;
+  start.scan_may_hold_leftovers = job.scan_may_hold_leftovers;
   if (job.out_root >= 0) start.out = places.out_path;
   if (const TreeManifest* const manifest = job.manifest ? job.manifest : job.kept_by) {
     start.has_root = true;
@@ -125,7 +123,9 @@ Start Coordinator::start_of(const JobState& job, const Places& places,
     start.tree = job.seal->header.tree;
     start.slots = encode_slots(job.seal->slots);
   }
-  start.sizes = sizes_of(places.tree);
+  start.sizes = sizes_of(job.tree);
+  if (job.in_tree != &job.tree) start.sizes_as_read = sizes_of(*job.in_tree);
+  if (job.out_tree != &job.tree) start.sizes_as_written = sizes_of(*job.out_tree);
   return start;
 }
 
@@ -139,6 +139,8 @@ void Coordinator::send_starts(Start start, const JobState& job) {
   }
   mail_->flush();
   send_tree(job.tree, *comm_);
+  if (job.in_tree != &job.tree) send_tree(*job.in_tree, *comm_);
+  if (job.out_tree != &job.tree) send_tree(*job.out_tree, *comm_);
 }
 
 unsigned Coordinator::run(JobState& job, const Places& places, const Plan& plan,
@@ -148,7 +150,7 @@ unsigned Coordinator::run(JobState& job, const Places& places, const Plan& plan,
                              : threads_of(divide_pus(hellos_), plan.threads);
   Plan own = plan;
   own.threads = threads_[0];
-  job.shares_files = true;
+  job.role = Role::coordinator;
   UnitLedger units(job, own, engine, *mail_, comm_->size(), comm::default_silence_limit());
   std::optional<core::TemporaryFile> sign;
   try {
@@ -165,9 +167,6 @@ unsigned Coordinator::run(JobState& job, const Places& places, const Plan& plan,
   sign.reset();
   remarks_ = units.remarks();
   lost_ = units.lost();
-  if (!remarks_.empty() && job.out_root >= 0 && !places.single_file) {
-    remove_leftovers_in(places, job.out_root, job.hides_names);
-  }
   return std::accumulate(threads_.begin(), threads_.end(), 0u);
 }
 

@@ -93,7 +93,7 @@ class SpreadJob : public testing::Test {
           bare.has_key = false;
           return serve_rank_0(std::move(bare), {}, world);
         }
-        const Outcome outcome = run_job(make(), {}, &world);
+        const JobReport outcome = run_job(make(), {}, &world);
         *told = {outcome.complete,        outcome.ranks,          outcome.files,
                  outcome.bytes,           outcome.files_kept,     outcome.files_unlisted,
                  outcome.failures.size(), outcome.remarks.size(), outcome.temporaries.size()};
@@ -169,7 +169,7 @@ TEST_F(SpreadJob, KeepsNoFileThatWasPutBack) {
   EXPECT_EQ(rest.remarks, 0u) << rest.first_remark;
   EXPECT_EQ(rest.files, changed.size());
   EXPECT_EQ(rest.files_unlisted, changed.size());
-  const Outcome back = run_job(request(Direction::decrypt, sealed, again));
+  const JobReport back = run_job(request(Direction::decrypt, sealed, again));
   EXPECT_TRUE(back.failures.empty());
   EXPECT_EQ(difference(everything(in), everything(again)), "");
 }
@@ -194,7 +194,7 @@ TEST_F(SpreadJob, GoesOnWithoutARankThatSeesAnotherDirectory) {
       << there.first_remark;
   EXPECT_EQ(there.failures, 0u) << there.first_failure;
   EXPECT_EQ(there.files, 408u);
-  const Outcome back = run_job(request(Direction::decrypt, sealed, again));
+  const JobReport back = run_job(request(Direction::decrypt, sealed, again));
   EXPECT_TRUE(back.failures.empty());
   EXPECT_EQ(difference(original, everything(again)), "");
 }
@@ -210,7 +210,7 @@ TEST_F(SpreadJob, GivesBackTheTree) {
     EXPECT_EQ(there.failures, 0u) << there.first_failure;
     EXPECT_EQ(there.remarks, 0u) << there.first_remark;
     // One process opens what three have sealed, and the other way round.
-    const Outcome checked = run_job(request(Direction::verify, sealed, "", cipher));
+    const JobReport checked = run_job(request(Direction::verify, sealed, "", cipher));
     EXPECT_TRUE(checked.failures.empty()) << checked.failures[0].path << checked.failures[0].what;
     EXPECT_EQ(checked.files, 408u);
     const Told back = run([&] { return request(Direction::decrypt, sealed, again, cipher); });
@@ -269,7 +269,7 @@ TEST_F(SpreadJob, DoesThePartOfARankThatIsKilled) {
     EXPECT_EQ(there.failures, 0u) << there.first_failure;
     EXPECT_EQ(there.files, 408u);
     expect_no_temporary(sealed);
-    const Outcome back = run_job(request(Direction::decrypt, sealed, again));
+    const JobReport back = run_job(request(Direction::decrypt, sealed, again));
     EXPECT_TRUE(back.failures.empty()) << back.failures[0].path << back.failures[0].what;
     EXPECT_EQ(difference(original, everything(again)), "");
     if (lost) {

@@ -41,7 +41,7 @@ class OnADevice : public SealsATree {
     return r;
   }
 
-  static Outcome run(const Request& request, Faults* faults = nullptr) {
+  static JobReport run(const Request& request, Faults* faults = nullptr) {
     Hooks hooks;
     if (faults != nullptr) {
       hooks.open_device = [faults](std::size_t index) {
@@ -51,13 +51,13 @@ class OnADevice : public SealsATree {
     return run_job(request, hooks);
   }
 
-  Outcome encrypted(Cipher cipher, Faults* faults = nullptr) {
+  JobReport encrypted(Cipher cipher, Faults* faults = nullptr) {
     std::filesystem::remove_all(sealed);
     return run(encryption(cipher, crypto::Engine::opencl, sealed), faults);
   }
 
   // To "opened", or verified, what the CPU has sealed.
-  Outcome opened(Direction direction, Faults* faults = nullptr) {
+  JobReport opened(Direction direction, Faults* faults = nullptr) {
     std::filesystem::remove_all(root / "opened");
     Request r = request(direction, sealed, root / "opened");
     r.engine = crypto::Engine::opencl;
@@ -83,7 +83,7 @@ TEST_F(OnADevice, FilesAreThoseOfTheOtherEngines) {
   for (const unsigned n : {0u, 1u, 3u}) {
     threads = n;
     for (const Cipher cipher : kCiphers) {
-      const Outcome outcome = encrypted(cipher);
+      const JobReport outcome = encrypted(cipher);
       EXPECT_TRUE(outcome.complete);
       EXPECT_EQ(outcome.files, 313u);
       EXPECT_EQ(outcome.failures.size(), 0u);
@@ -113,7 +113,7 @@ TEST_F(OnADevice, TheCpuDoesTheRestOfALostOne) {
       Faults faults;
       faults.waits_left = waits;
       threads = 2;
-      const Outcome outcome = encrypted(cipher, &faults);
+      const JobReport outcome = encrypted(cipher, &faults);
       EXPECT_TRUE(outcome.complete);
       EXPECT_EQ(outcome.failures.size(), 0u);
       ASSERT_LE(outcome.device_remarks.size(), 1u);
@@ -134,7 +134,7 @@ TEST_F(OnADevice, TheCpuDoesWhatTheMemoryOfADeviceHasNoRoomFor) {
       Faults faults;
       faults.buffers_left = buffers;
       threads = 2;
-      const Outcome outcome = encrypted(cipher, &faults);
+      const JobReport outcome = encrypted(cipher, &faults);
       EXPECT_EQ(outcome.failures.size(), 0u);
       ASSERT_EQ(outcome.device_remarks.size(), 1u) << buffers;
       EXPECT_NE(outcome.device_remarks[0].find("its memory is full"), std::string::npos);
@@ -185,7 +185,7 @@ TEST_F(OnADevice, NoneIsOpenedForAQuickLook) {
   hooks.open_device = [](std::size_t) -> std::unique_ptr<device::Device> {
     throw device::DeviceError(device::Failure::lost, "it was asked for");
   };
-  const Outcome outcome = run_job(r, hooks);
+  const JobReport outcome = run_job(r, hooks);
   EXPECT_TRUE(outcome.complete);
   EXPECT_EQ(outcome.failures.size(), 0u);
   EXPECT_EQ(outcome.device_remarks, std::vector<std::string>{});
@@ -196,7 +196,7 @@ TEST_F(OnADevice, WhatTheCpuHasSealedIsOpened) {
   for (const unsigned n : {0u, 1u, 3u}) {
     threads = n;
     for (const Direction direction : {Direction::decrypt, Direction::verify}) {
-      const Outcome outcome = opened(direction);
+      const JobReport outcome = opened(direction);
       EXPECT_TRUE(outcome.complete);
       EXPECT_EQ(outcome.files, 313u);
       EXPECT_EQ(outcome.failures.size(), 0u);
@@ -214,7 +214,7 @@ TEST_F(OnADevice, TheCpuOpensTheRestForALostOne) {
     Faults faults;
     faults.waits_left = waits;
     threads = 2;
-    const Outcome outcome = opened(Direction::decrypt, &faults);
+    const JobReport outcome = opened(Direction::decrypt, &faults);
     EXPECT_EQ(outcome.failures.size(), 0u);
     EXPECT_EQ(outcome.device_remarks.size(), 1u) << waits;
     EXPECT_EQ(everything(root / "opened"), everything(in));
@@ -236,7 +236,7 @@ TEST_F(OnADevice, DamageIsTold) {
   for (const int waits : {0, std::numeric_limits<int>::max()}) {
     Faults faults;
     faults.waits_left = waits;
-    const Outcome outcome = opened(Direction::decrypt, &faults);
+    const JobReport outcome = opened(Direction::decrypt, &faults);
     std::map<std::string, std::string> found;
     for (const Failure& failure : outcome.failures) found.emplace(failure.path, failure.what);
     EXPECT_EQ(found, expected);

@@ -15,8 +15,7 @@ struct FileRecord {
   SealedState sealed;
   std::int64_t seconds = 0;  // of the last change of the content
   std::uint32_t nanoseconds = 0;
-  std::uint32_t mode = 0;                                 // 07777
-  std::array<std::byte, kStoredNameBytes> stored_name{};  // with hidden names
+  std::uint32_t mode = 0;  // 07777
   bool known = false;
 
   bool operator==(const FileRecord&) const = default;

@@ -87,7 +87,8 @@ void JobState::fail(std::uint32_t file, const std::exception& error) {
 }
 
 void JobState::note(std::uint32_t file, const DiffersFromManifest& difference) {
-  if (manifest && !is_remote_worker) return manifest->add(tree.path(tree.files[file]), difference);
+  if (manifest && role != Role::worker)
+    return manifest->add(tree.path(tree.files[file]), difference);
   const std::lock_guard lock(mutex_);
   differences_.emplace_back(file, difference);
 }
@@ -123,29 +124,32 @@ std::vector<std::pair<std::uint32_t, DiffersFromManifest>> JobState::take_differ
   return std::exchange(differences_, {});
 }
 
-bool scan_may_hold_leftovers(const Request& request, bool single_file, bool has_manifest) {
-  return request.direction != Direction::encrypt && request.cipher == Cipher::aes_256_gcm &&
-         !single_file && !has_manifest;
+namespace {
+
+// Files by other names come in no order, from few directories.
+std::size_t directories_to_keep(const JobState& job, const Tree* tree) {
+  return tree == &job.tree ? 2 : DirectoryOpener::kAll;
 }
 
-Directories::Directories(const JobState& job) : in(job.tree, job.in_root, false) {
-  if (job.out_root >= 0) out.emplace(job.tree, job.out_root, true);
-  if (job.hides_names) stored.emplace(job.seal ? job.out_root : job.in_root, job.seal != nullptr);
+DirectoryEntry entry_of(DirectoryOpener& directories, const Tree& tree, std::uint32_t file) {
+  const TreeFile& place = tree.files[file];
+  return {directories.open(place.directory), tree.name(place.name_at)};
 }
 
-DirectoryEntry Directories::input_of(const JobState& job, std::uint32_t file,
-                                     const FileRecord& record) {
-  if (stored && !job.seal) return stored->at(record.stored_name);
-  const TreeFile& place = job.tree.files[file];
-  return {in.open(place.directory), job.tree.name(place.name_at)};
+}  // namespace
+
+Directories::Directories(const JobState& job)
+    : in(*job.in_tree, job.in_root, false, directories_to_keep(job, job.in_tree)) {
+  if (job.out_root < 0) return;
+  out.emplace(*job.out_tree, job.out_root, true, directories_to_keep(job, job.out_tree));
 }
 
-DirectoryEntry Directories::output_of(const JobState& job, std::uint32_t file,
-                                      const FileRecord& record) {
-  if (stored && job.seal) return stored->at(record.stored_name);
-  const TreeFile& place = job.tree.files[file];
-  return {out->open(place.directory),
-          job.output_name.empty() ? job.tree.name(place.name_at) : job.output_name};
+DirectoryEntry Directories::input_of(const JobState& job, std::uint32_t file) {
+  return entry_of(in, *job.in_tree, file);
+}
+
+DirectoryEntry Directories::output_of(const JobState& job, std::uint32_t file) {
+  return entry_of(*out, *job.out_tree, file);
 }
 
 bool FileTask::start(Directories& directories, const std::function<void()>& prepare) {
@@ -154,13 +158,10 @@ bool FileTask::start(Directories& directories, const std::function<void()>& prep
     phase_ = Phase::nothing_to_do;
     try {
       if (job_.manifest) record_ = job_.manifest->expected(index_);
-      if (job_.hides_names && job_.seal) {
-        record_.stored_name = stored_name_of(job_.seal->key, job_.seal->header.tree, path_);
-      }
       open_input(directories);
       // What the manifest does not have gets no directory, either; `prepare` tells of it.
       if (directories.out && (!job_.manifest || record_.known)) {
-        DirectoryEntry place = directories.output_of(job_, index_, record_);
+        DirectoryEntry place = directories.output_of(job_, index_);
         out_directory_ = std::move(place.directory);
         out_name_ = std::move(place.name);
       }
@@ -174,7 +175,7 @@ bool FileTask::start(Directories& directories, const std::function<void()>& prep
 }
 
 void FileTask::open_input(Directories& directories) {
-  const DirectoryEntry place = directories.input_of(job_, index_, record_);
+  const DirectoryEntry place = directories.input_of(job_, index_);
   // Not blocking: the file may have become a FIFO since the scan.
   in_.reset(openat(place.directory->get(), place.name.c_str(),
                    O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK));
@@ -243,7 +244,7 @@ Joint FileTask::make_joint() const {
 }
 
 void FileTask::presize(std::uint64_t bytes) const {
-  if (!job_.shares_files || !output_ || pieces_left_ == 1) return;
+  if (job_.role != Role::coordinator || !output_ || pieces_left_ == 1) return;
   if (ftruncate(output_->fd(), static_cast<off_t>(bytes)) != 0) {
     throw core::SystemError("ftruncate", path(), errno);
   }
@@ -303,7 +304,7 @@ bool FileTask::output_is_current(const SealedState& state) const {
 }
 
 void FileTask::put_record() {
-  if (!job_.records && !(job_.is_remote_worker && share_)) return;
+  if (!job_.records && !(job_.role == Role::worker && share_)) return;
   record_.mode = before_.st_mode & 07777;
   record_.seconds = before_.st_mtim.tv_sec;
   record_.nanoseconds = static_cast<std::uint32_t>(before_.st_mtim.tv_nsec);
@@ -336,13 +337,12 @@ void FileTask::fail(const std::exception& error) {
 void FileTask::commit() {
   if (output_) {
     // A rank that was given up must not replace what has been done in its place.
-    if (job_.is_remote_worker && job_.stop) throw Stopped();
+    if (job_.role == Role::worker && job_.stop) throw Stopped();
     if (job_.request.key_files.find(out_directory_->get(), out_name_.c_str()) != nullptr) {
       throw core::Error("a file of keys that this job reads is there, which nothing replaces");
     }
-    output_->commit(wanted(),
-                    {.replace = job_.request.force || job_.request.resume || job_.replaces,
-                     .fsync = job_.request.fsync});
+    output_->commit(wanted(), {.replace = job_.request.replaces() || job_.replaces,
+                               .fsync = job_.request.fsync});
   }
   put_record();
   ++job_.files_done;

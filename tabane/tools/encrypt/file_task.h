@@ -22,7 +22,6 @@
 #include "tabane/crypto/device_aes.h"
 #include "tabane/tools/encrypt/attributes.h"
 #include "tabane/tools/encrypt/file_records.h"
-#include "tabane/tools/encrypt/hidden_names.h"
 #include "tabane/tools/encrypt/key_ring.h"
 #include "tabane/tools/encrypt/manifest_file.h"
 #include "tabane/tools/encrypt/plan.h"
@@ -34,6 +33,10 @@ namespace tabane::encrypt {
 
 struct Directories;
 
+// Of a process in its job: the coordinator shares out the pieces of files, and commits them; a
+// worker sends it failures, records and counts.
+enum class Role { alone, coordinator, worker };
+
 // What all threads of a job share.
 struct JobState {
   // out: -1 if nothing is written. All live as long as the state.
@@ -41,10 +44,12 @@ struct JobState {
       : request(what), tree(files), in_root(in), out_root(out), keys(ring) {}
 
   const Request& request;
-  const Tree& tree;
+  const Tree& tree;  // whose names are those of failures
+  // The same files by the names that they are read and written by, each at the same index.
+  const Tree* in_tree = &tree;
+  const Tree* out_tree = &tree;
   const int in_root, out_root;
   KeyRing& keys;
-  std::string output_name;              // of a single file; empty: as the input
   int stream = -1;                      // what a single file is written to in place of a file
   const TreeSeal* seal = nullptr;       // of the sealed files that are written
   crypto::DeviceAes* device = nullptr;  // encrypts beside the CPU; null: there is none
@@ -56,13 +61,11 @@ struct JobState {
   // Whether a file needs no task of its own, and was counted: as kept, or as done.
   std::function<bool(Directories&, std::uint32_t file)> is_done_without_work;
   TreeManifest* manifest = nullptr;  // of the sealed tree that is read
-  bool hides_names = false;          // of the sealed tree that is read or written
   // Whether nothing but its damage tells what a killed job has left from a user's file of such a
   // name.
   bool scan_may_hold_leftovers = false;
   ModePolicy modes;
-  bool shares_files = false;           // pieces of a file are written by several processes
-  bool is_remote_worker = false;       // for another rank, which gets failures, records and counts
+  Role role = Role::alone;
   std::atomic<bool> replaces = false;  // outputs that are there, beside what the request says
 
   std::atomic<bool> stop = false;
@@ -89,7 +92,7 @@ struct JobState {
 
  private:
   // What went into a stream cannot be taken back; of ranks, each has pieces of a file.
-  bool redoes() const { return stream < 0 && !shares_files && !is_remote_worker; }
+  bool redoes() const { return stream < 0 && role == Role::alone; }
   bool can_be_redone(std::uint32_t file, const std::exception& error);
   bool is_leftover(std::uint32_t file, const std::exception& error) const;
   void note(std::uint32_t file, const DiffersFromManifest& difference);
@@ -101,9 +104,6 @@ struct JobState {
   std::vector<std::pair<std::uint32_t, DiffersFromManifest>> differences_;
 };
 
-// Of a job that reads sealed files as they are.
-bool scan_may_hold_leftovers(const Request& request, bool single_file, bool has_manifest);
-
 struct ChangedWhileRead : std::exception {
   const char* what() const noexcept override { return "changed while it was read"; }
 };
@@ -111,13 +111,12 @@ struct ChangedWhileRead : std::exception {
 // A thread's view of both trees.
 struct Directories {
   explicit Directories(const JobState& job);
-  // record: of the sealed file, for its name if names are hidden. throw: core::SystemError.
-  DirectoryEntry input_of(const JobState& job, std::uint32_t file, const FileRecord& record);
-  DirectoryEntry output_of(const JobState& job, std::uint32_t file, const FileRecord& record);
+  // throw: core::SystemError.
+  DirectoryEntry input_of(const JobState& job, std::uint32_t file);
+  DirectoryEntry output_of(const JobState& job, std::uint32_t file);
 
   DirectoryOpener in;
   std::optional<DirectoryOpener> out;
-  std::optional<StoredDirectories> stored;  // of the sealed tree, if its names are hidden
 };
 
 // What is the same for each format; the task of a format adds what it knows about its file.

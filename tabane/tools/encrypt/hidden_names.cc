@@ -1,17 +1,14 @@
 #include "tabane/tools/encrypt/hidden_names.h"
 
-#include <fcntl.h>
-#include <sys/stat.h>
-
 #include <algorithm>
-#include <cerrno>
+#include <chrono>
 #include <cstdint>
 #include <limits>
-#include <memory>
-#include <optional>
 #include <span>
 #include <string_view>
+#include <utility>
 
+#include "tabane/core/threads.h"
 #include "tabane/crypto/key_derivation.h"
 #include "tabane/tools/encrypt/scan.h"
 
@@ -26,17 +23,17 @@ class StoredFiles {
  public:
   explicit StoredFiles(const Tree& stored) : stored_(stored), named_(stored.files.size()) {}
 
-  // Returns the size of a file, once it is there.
-  std::optional<std::uint64_t> take(const StoredName& name) {
+  // Returns a file, if it is there.
+  const TreeFile* take(const StoredName& name) {
     const std::string path = text_of_stored(name);
     const auto comes_before = [this](const TreeFile& file, const std::string& wanted) {
       return compare(file, wanted) < 0;
     };
     const auto* const file =
         std::lower_bound(stored_.files.begin(), stored_.files.end(), path, comes_before);
-    if (file == stored_.files.end() || compare(*file, path) != 0) return std::nullopt;
+    if (file == stored_.files.end() || compare(*file, path) != 0) return nullptr;
     named_[static_cast<std::size_t>(file - stored_.files.begin())] = true;
-    return file->bytes;
+    return file;
   }
 
   std::vector<std::string> strays() const {
@@ -52,10 +49,12 @@ class StoredFiles {
  private:
   // Those that files lie in stay behind when the last one goes.
   void add_directories(std::vector<std::string>& paths) const {
-    const std::vector<std::string> own = stored_directories();
+    const auto is_digit = [](char c) { return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'f'); };
     for (std::uint32_t i = 1; i < stored_.directories.size(); ++i) {
       const std::string path = stored_.path(i);
-      if (std::ranges::find(own, path) == own.end()) paths.push_back(path);
+      const bool own =
+          path == kOwnDirectory || (path.size() == 2 && std::ranges::all_of(path, is_digit));
+      if (!own) paths.push_back(path);
     }
   }
 
@@ -89,20 +88,30 @@ class Builder {
     inside_.push_back({entry.path, static_cast<std::uint32_t>(tree_.directories.size() - 1)});
   }
 
-  void add_file(const ManifestEntry& entry, std::uint64_t sealed_bytes) {
+  void add_file(const ManifestEntry& entry, const TreeFile& stored) {
     const std::uint32_t parent = parent_of(entry.path);
-    tree_.files.push_back({add_name(entry.path), sealed_bytes, parent});
+    files_.push_back({{add_name(entry.path), stored.bytes, parent}, stored});
   }
 
   Tree finish() {
-    std::sort(tree_.files.begin(), tree_.files.end(), [](const TreeFile& a, const TreeFile& b) {
-      return a.directory != b.directory ? a.directory < b.directory : a.name_at < b.name_at;
+    std::ranges::sort(files_, {}, [](const File& file) {
+      return std::pair(file.plain.directory, file.plain.name_at);
     });
+    for (const File& file : files_) tree_.files.push_back(file.plain);
     renumber();
     return std::move(tree_);
   }
+  // The files of what finish() has returned, as they are stored.
+  GrowingArray<TreeFile> stored() const {
+    GrowingArray<TreeFile> files;
+    for (const File& file : files_) files.push_back(file.stored);
+    return files;
+  }
 
  private:
+  struct File {
+    TreeFile plain, stored;
+  };
   struct Inside {
     std::string path;
     std::uint32_t directory;
@@ -147,6 +156,7 @@ class Builder {
   }
 
   Tree tree_;
+  std::vector<File> files_;
   std::vector<Inside> inside_;
 };
 
@@ -170,49 +180,72 @@ std::string text_of_stored(const StoredName& name) {
   return text.insert(2, 1, '/');
 }
 
-std::vector<std::string> stored_directories() {
-  std::vector<std::string> names = {".tabane"};
-  for (unsigned i = 0; i < 256; ++i) {
-    names.push_back(text_of_stored({static_cast<std::byte>(i)}).substr(0, 2));
-  }
-  return names;
-}
-
-DirectoryEntry StoredDirectories::at(const StoredName& name) {
-  constexpr int kFlags = O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC;
-  const std::string path = text_of_stored(name);
-  core::SharedDescriptor& directory = directories_[std::to_integer<unsigned>(name[0])];
-  if (!directory) {
-    const std::string first = path.substr(0, 2);
-    if (make_ && mkdirat(root_, first.c_str(), 0700) != 0 && errno != EEXIST) {
-      throw core::SystemError("make the directory", first, errno);
+void complete(StoredNames& names, const Tree& plain, const TreeSeal& seal, unsigned threads) {
+  constexpr std::size_t kWorthAThread = 1024;
+  names.resize(plain.files.size());
+  const std::size_t crew = std::clamp<std::size_t>(names.size() / kWorthAThread, 1, threads);
+  const auto work = [&](std::size_t thread) {
+    for (std::size_t i = thread; i < names.size(); i += crew) {
+      if (names[i] != StoredName{}) continue;
+      names[i] = stored_name_of(seal.key, seal.header.tree, plain.path(plain.files[i]));
     }
-    core::Descriptor opened(openat(root_, first.c_str(), kFlags));
-    if (!opened.valid()) throw core::SystemError("open", first, errno);
-    directory = std::make_shared<const core::Descriptor>(std::move(opened));
-  }
-  return {directory, path.substr(3)};
+  };
+  core::run_crew(crew, work, std::chrono::milliseconds(100), [] {});
 }
 
-PlainTree plain_tree_of(TreeManifest& manifest, const Tree& stored,
-                        const std::vector<std::string>& excludes) {
-  StoredFiles files(stored);
+Tree stored_tree(const StoredNames& names) {
+  Tree tree;
+  const auto add_name = [&](const std::string& name) {
+    const std::uint64_t at = tree.names.size();
+    tree.names.append(name.c_str(), name.size() + 1);
+    return at;
+  };
+  tree.directories.push_back({0, add_name("")});
+  for (unsigned i = 0; i < 256; ++i) {
+    const std::string path = text_of_stored({static_cast<std::byte>(i)});
+    tree.directories.push_back({0, add_name(path.substr(0, 2))});
+  }
+  for (const StoredName& name : names) {
+    const std::uint64_t at = add_name(text_of_stored(name).substr(3));
+    tree.files.push_back({at, 0, 1 + std::to_integer<std::uint32_t>(name[0])});
+  }
+  return tree;
+}
+
+std::vector<std::string> files_without_name(const Tree& found, StoredNames names) {
+  std::ranges::sort(names);
+  std::vector<std::string> paths;
+  for (const TreeFile& file : found.files) {
+    std::string path = found.path(file);
+    const auto at = std::ranges::lower_bound(names, path, {}, text_of_stored);
+    if (at == names.end() || text_of_stored(*at) != path) paths.push_back(std::move(path));
+  }
+  // As a walk goes, which deeper directories change.
+  std::ranges::sort(paths, [](const auto& a, const auto& b) { return compare_paths(a, b) < 0; });
+  return paths;
+}
+
+UnhiddenTree unhide(TreeManifest& manifest, Tree scanned,
+                    const std::vector<std::string>& excludes) {
+  StoredFiles files(scanned);
   Builder builder;
   std::uint64_t excluded = 0;
   manifest.for_each([&](const ManifestEntry& entry) {
     const bool left_out = is_excluded(excludes, entry.path);
     excluded += left_out && entry.kind != EntryKind::link;
     if (entry.kind == EntryKind::file) {
-      const auto bytes = files.take(entry.stored_name);
-      if (bytes && !left_out) builder.add_file(entry, *bytes);
+      const TreeFile* const stored = files.take(entry.stored_name);
+      if (stored && !left_out) builder.add_file(entry, *stored);
     } else if (entry.kind == EntryKind::directory && !left_out) {
       builder.add_directory(entry);
     }
   });
-  PlainTree result{.tree = builder.finish(), .strays = files.strays()};
-  result.tree.excluded = excluded;
-  result.tree.specials = stored.specials;
-  result.tree.failures = stored.failures;
+  UnhiddenTree result{.plain = builder.finish(), .stored = {}, .strays = files.strays()};
+  result.plain.excluded = excluded;
+  result.plain.specials = scanned.specials;
+  result.plain.failures = scanned.failures;
+  scanned.files = builder.stored();
+  result.stored = std::move(scanned);
   return result;
 }
 

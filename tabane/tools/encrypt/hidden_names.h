@@ -1,19 +1,19 @@
-// Sealed trees whose names tell nothing: where their files are, ab/cdef…, and the plain tree that
-// their manifest has.
+// Sealed trees whose names tell nothing: one pass over the entries gives their files the names that
+// they are written by, ab/cdef…, another one the files that were found the names that the manifest
+// has. Between the two a job has one tree by two sets of names.
 #pragma once
 
 #include <array>
 #include <cstddef>
-#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
-#include "tabane/core/file.h"
 #include "tabane/tools/encrypt/manifest_file.h"
 #include "tabane/tools/encrypt/manifest_format.h"
 #include "tabane/tools/encrypt/sealed_format.h"
 #include "tabane/tools/encrypt/tree.h"
+#include "tabane/tools/encrypt/tree_keys.h"
 
 namespace tabane::encrypt {
 
@@ -26,37 +26,27 @@ StoredName stored_name_of(const TreeKey& key, const TreeId& tree, std::string_vi
 // "ab/" and 30 hexadecimal digits.
 std::string text_of_stored(const StoredName& name);
 
-// "00", "01" … "ff", and tabane's own.
-std::vector<std::string> stored_directories();
+// Of the files of a plain tree, by their indices; all 0: not known yet.
+using StoredNames = std::vector<StoredName>;
 
-// A file by its name in an open directory.
-struct DirectoryEntry {
-  core::SharedDescriptor directory;
-  std::string name;
-};
+// Finds those that are not known yet, in so many threads. cost: an HKDF each.
+void complete(StoredNames& names, const Tree& plain, const TreeSeal& seal, unsigned threads);
 
-// The directories of such a tree, opened once each. One thread at a time.
-class StoredDirectories {
- public:
-  // root: open as long as this lives. make: directories that are missing are made, with mode 0700.
-  StoredDirectories(int root, bool make) : root_(root), make_(make) {}
-  // throws: core::SystemError.
-  DirectoryEntry at(const StoredName& name);
+// The tree that is written: its files have these names, and stand at the same indices.
+Tree stored_tree(const StoredNames& names);
 
- private:
-  int root_;
-  bool make_;
-  std::array<core::SharedDescriptor, 256> directories_;
-};
+// The paths of files of a scanned tree that none of the names is for, in the order of paths.
+std::vector<std::string> files_without_name(const Tree& found, StoredNames names);
 
-struct PlainTree {
-  Tree tree;                        // as a scan of the plain tree gives it, but for links
+// What a manifest makes of a scanned tree with hidden names.
+struct UnhiddenTree {
+  Tree plain;                       // as a scan of the plain tree gives it, but for links
+  Tree stored;                      // the files of that, at the same indices, as they are read
   std::vector<std::string> strays;  // paths in the sealed tree that no entry names
 };
 
-// stored: what a scan of the sealed tree saw. Files have the size of their sealed ones; those that
-// are not there are left out, as is what `excludes` names. throws: as TreeManifest::for_each().
-PlainTree plain_tree_of(TreeManifest& manifest, const Tree& stored,
-                        const std::vector<std::string>& excludes);
+// Files have the size of their sealed ones; those that are not there are left out, as is what
+// `excludes` names. throws: as TreeManifest::for_each().
+UnhiddenTree unhide(TreeManifest& manifest, Tree scanned, const std::vector<std::string>& excludes);
 
 }  // namespace tabane::encrypt

@@ -51,7 +51,7 @@ class HiddenNames : public SealsATree {
     const Request r = request(Direction::decrypt, sealed, "");
     KeyRing keys({.key = &r.key});
     const auto seal =
-        seal_of_files(scan(there.get(), {}, Temporaries::take, true), there.get(), "", keys);
+        seal_of_files(scan(there.get(), {}, Temporaries::take, true), there.get(), keys);
     const auto manifest = TreeManifest::open(there.get(), keys);
     const auto home = std::make_shared<core::Descriptor>(open_home(there.get(), false));
     ManifestFileWriter writer(home, seal_of_manifest(*seal), manifest->head());
@@ -128,6 +128,15 @@ TEST_F(HiddenNames, ComeBackAndShowNothing) {
   EXPECT_EQ(everything(root / "opened"), original);
 }
 
+// Computed by Python's hmac.
+TEST_F(HiddenNames, AreThoseOfTheSpecification) {
+  TreeKey key;
+  std::ranges::copy(counting(kTreeKeyBytes), key.bytes().begin());
+  TreeId tree;
+  std::ranges::copy(counting(kTreeIdBytes), tree.begin());
+  EXPECT_EQ(text_of_stored(stored_name_of(key, tree, "a/b")), "ca/d8acb966127e30fe3def783d1fba81");
+}
+
 TEST_F(HiddenNames, AreTheSameForAPathAndAKeyAlone) {
   TreeKey key, other;
   other.bytes()[0] = std::byte{1};
@@ -202,7 +211,7 @@ TEST_F(HiddenNames, StayHiddenWhenATreeIsBroughtUpToDate) {
   write_file(in / "secret-new", "a file of another size");
   write_file(in / "secret-b", "another content of it");
   fs::remove(in / "secret-a");
-  const Outcome outcome = run_job(again);
+  const JobReport outcome = run_job(again);
   EXPECT_EQ(outcome.files, 2u);
   EXPECT_EQ(outcome.removed, 1u);
   EXPECT_FALSE(fs::exists(sealed / "secret-new"));
@@ -219,7 +228,7 @@ TEST_F(HiddenNames, LeaveNothingOfAnInterruptedUpdate) {
   fs::create_directory(strangers.parent_path());
   write_file(strangers, "of a stranger");
   fs::remove(in / "secret-a");
-  const Outcome outcome = run_job(again);
+  const JobReport outcome = run_job(again);
   EXPECT_EQ(outcome.removed, 2u);  // secret-a and .tabane/mine
   EXPECT_EQ(read_file(strangers), "of a stranger");
   ASSERT_EQ(verified().size(), 2u);
@@ -233,7 +242,7 @@ TEST_F(HiddenNames, AreHiddenByAJobThatGoesOnAfterAKill) {
   fs::remove(stored("secret-d/c"));
   fs::remove_all(in / ".tabane");
   core::leave_behind(stored("secret-e").parent_path() / ".tabane-0123456789abcdef.part", "half");
-  const Outcome outcome = run_job(resuming());
+  const JobReport outcome = run_job(resuming());
   EXPECT_EQ(outcome.files, 1u);
   EXPECT_EQ(outcome.leftovers_removed, 1u);
   EXPECT_FALSE(fs::exists(sealed / "secret-d"));

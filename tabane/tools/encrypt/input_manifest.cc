@@ -12,7 +12,6 @@
 #include "tabane/tools/encrypt/attributes.h"
 #include "tabane/tools/encrypt/hidden_names.h"
 #include "tabane/tools/encrypt/key_proof.h"
-#include "tabane/tools/encrypt/output_manifest.h"
 #include "tabane/tools/encrypt/scan.h"
 #include "tabane/tools/encrypt/sealed_format.h"
 #include "tabane/tools/encrypt/tree_home.h"
@@ -95,23 +94,24 @@ bool has_another_manifest(const Places& places) {
 }
 
 // Puts the plain tree into the place of what was scanned.
-void unhide(const Request& request, TreeManifest& manifest, Places& places) {
+void unhide_names(const Request& request, TreeManifest& manifest, Places& places) {
   if (!request.excludes.empty()) {  // which are of plain names
     places.tree = scan(places.in_root.get(), {}, Temporaries::take, true);
   }
-  PlainTree plain = plain_tree_of(manifest, places.tree, request.excludes);
-  for (const std::string& stray : plain.strays) {
+  UnhiddenTree tree = unhide(manifest, std::move(places.tree), request.excludes);
+  for (const std::string& stray : tree.strays) {
     manifest.add(stray, DiffersFromManifest(Difference::added, salt_of(places, stray)));
   }
-  places.tree = std::move(plain.tree);
+  places.tree = std::move(tree.plain);
+  places.tree_as_read = std::move(tree.stored);
 }
 
 // Anybody can make or remove the mark, by which a job that loses the manifest goes on.
 void hold_mark_against(TreeManifest& manifest, int root) {
   const bool hidden = manifest.head().hidden_names;
-  if (is_marked_as_hidden(root) == hidden) return;
+  if (has_own_file(root, kHidesNames) == hidden) return;
   const Difference kind = hidden ? Difference::missing : Difference::added;
-  manifest.add(kHiddenPath, DiffersFromManifest(kind, std::nullopt));
+  manifest.add(kHidesNames, DiffersFromManifest(kind, std::nullopt));
 }
 
 // What a scan leaves out: pipes and the like, and what lies beside the manifest.
@@ -128,10 +128,6 @@ void add_what_nobody_seals(TreeManifest& manifest, const Places& places) {
 std::unique_ptr<TreeManifest> manifest_of_input(const Request& request, Places& places,
                                                 KeyRing& keys) {
   const bool needed = request.quick || request.root;
-  if (request.cipher != Cipher::aes_256_gcm || places.single_file || request.without_manifest) {
-    if (!needed) return nullptr;
-    throw core::UsageError("--quick and --root take a sealed directory and its manifest");
-  }
   try {
     std::unique_ptr<TreeManifest> manifest = TreeManifest::open(places.in_root.get(), keys);
     if (!manifest) {
@@ -143,9 +139,9 @@ std::unique_ptr<TreeManifest> manifest_of_input(const Request& request, Places& 
       return nullptr;
     }
     const int root = places.in_root.get();
-    if (is_being_changed(root)) refuse_tree_being_changed(request);
+    if (has_own_file(root, kIsChanging)) refuse_tree_being_changed(request);
     const auto other = other_tree_there(places.tree, root, manifest->head().tree_id);
-    if (manifest->head().hidden_names) unhide(request, *manifest, places);
+    if (manifest->head().hidden_names) unhide_names(request, *manifest, places);
     manifest->hold_against(places.tree, request.excludes);
     if (other && lists_files(*manifest, places.tree)) {
       refuse_manifest_of_another_tree(request, manifest->head().tree_id, *other);
@@ -166,7 +162,6 @@ void open_unless_changing(const Request& request, const Places& places,
   } catch (const core::UsageError&) {
     throw;
   } catch (const core::Error&) {
-    if (places.single_file || request.cipher != Cipher::aes_256_gcm) throw;
     if (!JobLock::is_held(places.in_root.get()) && !has_another_manifest(places)) throw;
     throw core::Error(
         fmt::format("IN ({}) is being changed by another job, so nothing can be said of it; try "
@@ -177,7 +172,7 @@ void open_unless_changing(const Request& request, const Places& places,
 
 bool changed_since_scan(const Places& places) {
   // In this order: an update removes its mark when the new manifest is there.
-  return is_being_changed(places.in_root.get()) || has_another_manifest(places);
+  return has_own_file(places.in_root.get(), kIsChanging) || has_another_manifest(places);
 }
 
 void tell_that_it_changed(const Request& request, std::vector<Failure>& failures) {
@@ -199,7 +194,7 @@ bool looks_right(JobState& job, Directories& directories, std::uint32_t file) {
   const FileRecord record = job.manifest->expected(file);
   if (!record.known || place.bytes < kSlotsAt + crypto::kTagBytes) return false;
   try {
-    const DirectoryEntry lies = directories.input_of(job, file, record);
+    const DirectoryEntry lies = directories.input_of(job, file);
     const core::Descriptor sealed(openat(lies.directory->get(), lies.name.c_str(),
                                          O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK));
     std::array<std::byte, 256> first;  // of most headers all
@@ -243,11 +238,10 @@ void tell_differences(TreeManifest& manifest, std::vector<Failure>& failures,
 
 void restore(JobState& job, bool made_root, std::vector<Failure>& failures) {
   const Request& request = job.request;
-  restore_links_and_directories(*job.manifest, job.tree, request.excludes, job.out_root,
-                                {.modes = job.modes,
-                                 .replace_links = request.force || request.resume,
-                                 .root_attributes = made_root},
-                                failures);
+  restore_links_and_directories(
+      *job.manifest, job.tree, request.excludes, job.out_root,
+      {.modes = job.modes, .replace_links = request.replaces(), .root_attributes = made_root},
+      failures);
 }
 
 }  // namespace tabane::encrypt

@@ -14,10 +14,9 @@
 namespace tabane::encrypt {
 
 // Opens and reads the manifest of the tree that is decrypted or verified, and holds it against what
-// the scan saw, which it replaces if names are hidden. Returns null for a single file, for files of
-// version 1, for CBC, or if the request wants none. throws: core::Error if the tree should have one
-// and has not, if it is damaged, or if its root is not that of the request; core::UsageError if the
-// request needs one that cannot be.
+// the scan saw, which it replaces if names are hidden. Returns null for files of version 1, or if
+// the request wants none. throws: core::Error if the tree should have one
+// and has not, if it is damaged, or if its root is not that of the request.
 std::unique_ptr<TreeManifest> manifest_of_input(const Request& request, Places& places,
                                                 KeyRing& keys);
 

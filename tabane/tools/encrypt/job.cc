@@ -1,28 +1,29 @@
 #include "tabane/tools/encrypt/job.h"
 
-#include <fcntl.h>
 #include <fmt/format.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 #include <algorithm>
-#include <cerrno>
 #include <chrono>
-#include <functional>
 #include <iterator>
-#include <optional>
+#include <memory>
+#include <utility>
 
+#include "tabane/core/error.h"
 #include "tabane/core/file.h"
+#include "tabane/core/output_file.h"
+#include "tabane/tools/encrypt/attributes.h"
 #include "tabane/tools/encrypt/cbc_file.h"
 #include "tabane/tools/encrypt/coordinator.h"
 #include "tabane/tools/encrypt/copy_share.h"
 #include "tabane/tools/encrypt/file_task.h"
 #include "tabane/tools/encrypt/input_manifest.h"
+#include "tabane/tools/encrypt/key_proof.h"
 #include "tabane/tools/encrypt/output_manifest.h"
 #include "tabane/tools/encrypt/outputs.h"
 #include "tabane/tools/encrypt/places.h"
 #include "tabane/tools/encrypt/plan.h"
 #include "tabane/tools/encrypt/run_keys.h"
+#include "tabane/tools/encrypt/scan.h"
 #include "tabane/tools/encrypt/stream_job.h"
 #include "tabane/tools/encrypt/threads.h"
 #include "tabane/tools/encrypt/tree_home.h"
@@ -30,19 +31,7 @@
 namespace tabane::encrypt {
 namespace {
 
-void check_device(const Request& request) {
-  if (request.engine != crypto::Engine::opencl) return;
-  if (request.in == kStandardStream) {
-    throw core::UsageError(
-        "--engine opencl works on files; standard input takes auto, openssl or ipsec-mb");
-  }
-  if (request.direction != Direction::encrypt && request.cipher != Cipher::aes_256_gcm) {
-    throw core::UsageError(
-        "--engine opencl decrypts and verifies only aes-256-gcm; for aes-*-cbc give auto, openssl "
-        "or ipsec-mb");
-  }
-  device::choose_device(device::devices(), request.device);
-}
+using Clock = std::chrono::steady_clock;
 
 // Opens the device that the request asks for, with its programs built. Null: it asks for none, or
 // for nothing that a device does, or the device does not work, as `why` then tells.
@@ -63,35 +52,6 @@ std::unique_ptr<crypto::DeviceAes> open_device(const Request& request, const Hoo
   }
 }
 
-void check(const Request& request) {
-  const bool cbc = request.cipher != Cipher::aes_256_gcm;
-  if (cbc && !request.passphrase.empty()) {
-    throw core::UsageError(
-        "AES-CBC stores no salt, so it takes no passphrase; give a key file, or aes-256-gcm");
-  }
-  if (cbc && (!request.identities.empty() || !request.recipients.empty())) {
-    throw core::UsageError("AES-CBC stores no keys, so it has no recipients and identities");
-  }
-  if (!cbc && request.fixed_iv) {
-    throw core::UsageError("aes-256-gcm draws its own nonces; a fixed IV goes with aes-*-cbc");
-  }
-  if (request.update && (cbc || !request.resume || request.direction != Direction::encrypt)) {
-    throw core::UsageError("--update brings a tree up to date that is sealed with aes-256-gcm");
-  }
-  check_stream(request);
-  check_device(request);
-  if (request.threads > 4096) throw core::UsageError("the number of threads: 1 to 4096");
-}
-
-// throws: core::SystemError for what a file system says only at the end.
-void finish_stream(core::Descriptor& stream, const Request& request) {
-  // EINVAL, EROFS: there is nothing to wait for.
-  if (request.fsync && fsync(stream.get()) != 0 && errno != EINVAL && errno != EROFS) {
-    throw core::SystemError("fsync", request.out, errno);
-  }
-  stream.close(request.out);
-}
-
 // Paths of what killed jobs have left in a sealed tree that is read without a manifest. Ranks may
 // tell of one twice.
 std::vector<std::string> leftovers_met(JobState& job) {
@@ -105,7 +65,7 @@ std::vector<std::string> leftovers_met(JobState& job) {
   return paths;
 }
 
-void collect(const JobState& job, Outcome& outcome) {
+void collect(const JobState& job, JobReport& outcome) {
   outcome.complete = !job.stop;
   outcome.files = job.files_done;
   outcome.files_kept = job.files_kept;
@@ -125,14 +85,14 @@ void collect(const JobState& job, Outcome& outcome) {
   }
 }
 
-Outcome describe(const Request& request, const Places& places) {
+JobReport describe(const Request& request, const Places& places) {
   const Tree& tree = places.tree;
-  Outcome outcome;
+  JobReport outcome;
+  outcome.engine = crypto::resolve(request.engine);
   outcome.files_total = tree.files.size();
   outcome.bytes_total = tree.bytes();
   outcome.directories = tree.directories.size();
-  const bool keeps_links = request.direction == Direction::encrypt &&
-                           request.cipher == Cipher::aes_256_gcm && !places.single_file;
+  const bool keeps_links = request.seals() && places.shape == Shape::tree;
   (keeps_links ? outcome.links : outcome.symlinks) = tree.links.size();
   outcome.special = tree.specials.size();
   outcome.excluded = tree.excluded;
@@ -141,52 +101,252 @@ Outcome describe(const Request& request, const Places& places) {
   return outcome;
 }
 
-PlanOptions plan_options(const Request& request, const Places& places, Coordinator& coordinator) {
+PlanOptions plan_options(const Request& request, const Places& places, Coordinator& ranks) {
   // Whole groups of chunks, so that pieces do not share one.
   constexpr std::uint64_t kPieceUnit = std::uint64_t{256} << 10;
-  const bool chained =
-      request.cipher != Cipher::aes_256_gcm && request.direction == Direction::encrypt;
+  const bool chained = request.encrypts() && !request.is_sealed();
   // While one thread waits for the device, others read and write.
   constexpr unsigned kDeviceThreads = 3;
   const bool in_order = places.stream.has_value();
-  if (in_order || request.dry_run) coordinator.let_go();
-  return {.threads = in_order ? 1 : request.threads * static_cast<unsigned>(coordinator.ranks()),
-          .pus = std::max(coordinator.pus(),
-                          request.engine == crypto::Engine::opencl ? kDeviceThreads : 1),
-          .can_split = !chained && !in_order,
-          .piece_unit = kPieceUnit};
+  if (in_order || request.dry_run) ranks.let_go();
+  return {
+      .threads = in_order ? 1 : request.threads * static_cast<unsigned>(ranks.ranks()),
+      .pus = std::max(ranks.pus(), request.engine == crypto::Engine::opencl ? kDeviceThreads : 1),
+      .can_split = !chained && !in_order,
+      .piece_unit = kPieceUnit};
 }
 
-// The tree may be another one than what was scanned, if its names are hidden.
-void take_manifest(const Request& request, const Places& places, const TreeManifest& manifest,
-                   Outcome& outcome) {
-  const std::vector<Failure> failures = std::move(outcome.failures);
-  outcome = describe(request, places);
-  outcome.failures = failures;
-  outcome.engine = crypto::resolve(request.engine);
-  outcome.root = manifest.root();
-  outcome.links = manifest.links();
-}
+// A job on a tree or a single file, from the scan to the outcome. See README.md for the picture.
+class FilesJob {
+ public:
+  // engine: of the CPU.
+  FilesJob(const Request& request, const Hooks& hooks, Coordinator& ranks, Places places,
+           crypto::Engine engine)
+      : request_(request),
+        hooks_(hooks),
+        ranks_(ranks),
+        places_(std::move(places)),
+        in_root_(places_.in_root.get()),
+        is_tree_(places_.shape == Shape::tree),
+        engine_(engine),
+        keys_(opening_keys(request), limits_of(request), hooks.stop_requested),
+        outcome_(describe(request, places_)) {}
 
-// What an update would remove; changes nothing.
-std::vector<std::string> removals(const Request& request, const Places& places, KeyRing& keys,
-                                  const Hooks& hooks) {
-  const OutputRoot out = open_output_root(places, request);
-  JobState job(request, places.tree, places.in_root.get(), out.directory.get(), keys);
-  const TreeSeal seal = prepare_seal(request, places, out.directory.get(), keys);
-  job.seal = &seal;
-  return OutputManifest(job, hooks).would_remove();
-}
-
-// Whether the job was asked to stop while the step derived a key or waited for an answer.
-bool is_stopped_in(const std::function<void()>& step) {
-  try {
-    step();
-    return false;
-  } catch (const Stopped&) {
-    return true;
+  // scan_seconds: what the scan took.
+  JobReport run(double scan_seconds) {
+    try {
+      if (!request_.encrypts()) open_input();
+      make_plan_of_work();
+      if (request_.dry_run) return run_dry();
+      open_output();
+      make_state();
+      if (request_.seals()) prepare_to_seal();
+      remove_leftovers();
+    } catch (const Stopped&) {
+      return std::move(outcome_);  // while a key was derived, or a question waited for an answer
+    }
+    device_ = open_device(request_, hooks_, plan_.threads, outcome_.device_remarks);
+    job_->device = device_.get();
+    const auto from = Clock::now();
+    work();
+    if (!job_->stop) finish_output();
+    lock_.reset();
+    if (!job_->stop) finish_directories_of_output();
+    tell_differences_of_input();
+    if (stream_.valid()) finish_stream(stream_, request_.fsync, request_.out);
+    outcome_.seconds = std::chrono::duration<double>(Clock::now() - from).count() + scan_seconds;
+    collect(*job_, outcome_);
+    tell_if_input_changed();
+    return std::move(outcome_);
   }
-}
+
+ private:
+  // Finds the keys of what is decrypted or verified, and its manifest.
+  void open_input() {
+    if (!request_.is_sealed()) {
+      require_cbc_key_may_fit(request_, places_.tree, in_root_);
+    } else if (!is_tree_) {
+      require_key_fits(places_.tree, in_root_, "", keys_);
+    } else {
+      open_unless_changing(request_, places_, [this] { find_keys_of_tree(); });
+    }
+    if (!request_.is_sealed() || !is_tree_ || request_.without_manifest) {
+      if (!request_.quick && !request_.root) return;
+      throw core::UsageError("--quick and --root take a sealed directory and its manifest");
+    }
+    open_unless_changing(request_, places_,
+                         [this] { manifest_ = manifest_of_input(request_, places_, keys_); });
+    outcome_.version_1_tree = !manifest_;
+    if (manifest_) take_manifest();
+  }
+
+  void find_keys_of_tree() {
+    std::vector<Failure> of_keys;
+    use_keys_file(places_.tree, in_root_, !request_.without_manifest, keys_, of_keys);
+    require_key_fits(places_.tree, in_root_, of_keys.empty() ? "" : of_keys[0].what, keys_);
+    std::ranges::move(of_keys, std::back_inserter(outcome_.failures));
+  }
+
+  // The tree may be another one than what was scanned.
+  void take_manifest() {
+    std::vector<Failure> failures = std::move(outcome_.failures);
+    outcome_ = describe(request_, places_);
+    outcome_.failures = std::move(failures);
+    outcome_.root = manifest_->root();
+    outcome_.links = manifest_->links();
+  }
+
+  void make_plan_of_work() {
+    cut_ = plan_options(request_, places_, ranks_);
+    plan_ = make_plan(places_.tree, cut_);
+    outcome_.threads = plan_.threads;
+    outcome_.ranks = ranks_.ranks();
+  }
+
+  // Finds what an update would remove; changes nothing.
+  JobReport run_dry() {
+    if (request_.update) {
+      out_root_ = open_output_root(places_, request_).directory;
+      job_.emplace(request_, places_.tree, in_root_, out_root_.get(), keys_);
+      prepare_to_seal();
+      outcome_.would_remove = sealed_->would_remove();
+    }
+    outcome_.complete = true;
+    return std::move(outcome_);
+  }
+
+  void open_output() {
+    if (places_.stream) {
+      stream_ = core::open_stream(*places_.stream);
+    } else if (request_.direction != Direction::verify) {
+      OutputRoot root = open_output_root(places_, request_);
+      out_root_ = std::move(root.directory);
+      made_root_ = root.made;
+      if (is_tree_) lock_tree();
+    }
+  }
+
+  void lock_tree() {
+    if (!made_root_) writable_.emplace(out_root_.get());
+    lock_.emplace(out_root_.get(), request_.seals() ? LockedTree::sealed : LockedTree::plain,
+                  request_.out);
+    require_still_empty(places_, request_, *lock_);
+  }
+
+  void make_state() {
+    job_.emplace(request_, places_.tree, in_root_, out_root_.get(), keys_);
+    job_->stream = stream_.get();
+    job_->modes = {.opens = request_.direction == Direction::decrypt,
+                   .authenticated = manifest_ != nullptr,
+                   .preserve = request_.preserve,
+                   .mask = process_umask()};
+    if (places_.tree_as_read) job_->in_tree = &*places_.tree_as_read;
+    if (!places_.output_name.empty()) {
+      file_written_ = single_file(places_.output_name, 0);
+      job_->out_tree = &file_written_;
+    }
+    job_->manifest = manifest_.get();
+    job_->scan_may_hold_leftovers = request_.opens_sealed() && is_tree_ && !manifest_;
+    if (!request_.quick) return;
+    job_->is_done_without_work = [this](Directories& directories, std::uint32_t file) {
+      return looks_right(*job_, directories, file);
+    };
+  }
+
+  // Derives keys before the clock runs.
+  void prepare_to_seal() {
+    const int out = out_root_.get();
+    seal_ = is_tree_  ? seal_for_tree(request_, places_.tree, out, keys_)
+            : out < 0 ? seal_of_new_tree(request_, keys_)
+                      : seal_for_file(request_, file_written_, out, keys_);
+    job_->seal = &seal_;
+    if (is_tree_) sealed_.emplace(*job_, hooks_, plan_.threads);
+  }
+
+  void remove_leftovers() {
+    if (!out_root_.valid() || !request_.replaces()) return;
+    if (sealed_ && sealed_->goes_on_from_an_end()) return;
+    if (!is_tree_) {
+      outcome_.leftovers_removed = remove_leftovers_beside(places_, out_root_.get());
+      return;
+    }
+    Leftovers leftovers = remove_leftovers_of(*job_->out_tree, out_root_.get());
+    outcome_.leftovers_removed = leftovers.removed;
+    // A resumed sealed tree tells of whatever IN does not have.
+    const bool told_otherwise = sealed_ && (request_.resume || job_->out_tree != &places_.tree);
+    if (!told_otherwise) outcome_.unmarked = std::move(leftovers.unmarked);
+  }
+
+  void work() {
+    CopyPairs copies;
+    const bool compares = out_root_.valid() && request_.measure_copy && !device_;
+    if (ranks_.alone()) {
+      run_job_threads(*job_, plan_, engine_, hooks_, compares ? &copies : nullptr);
+    } else {
+      outcome_.threads = ranks_.run(*job_, places_, plan_, cut_, engine_, hooks_);
+      outcome_.lost_ranks = ranks_.lost();
+      const bool left_something = !ranks_.remarks().empty() && out_root_.valid() && is_tree_;
+      if (left_something) remove_leftovers_of(*job_->out_tree, out_root_.get());
+    }
+    outcome_.remarks = ranks_.remarks();
+    if (device_ && !device_->remark().empty()) {
+      outcome_.device_remarks.push_back(device_->remark());
+    }
+    if (!job_->stop) outcome_.copy_share = share_of_copying(copies.all(), copies.now());
+    if (sealed_) outcome_.removed = sealed_->removed();
+  }
+
+  void finish_output() {
+    if (sealed_) outcome_.root = sealed_->finish(outcome_.failures);
+  }
+
+  // Once the lock is gone, which changes the directory's times.
+  void finish_directories_of_output() {
+    if (!out_root_.valid()) return;
+    if (manifest_) {
+      restore(*job_, made_root_, outcome_.failures);
+    } else if (is_tree_ && job_->out_tree == &places_.tree) {
+      finish_directories(places_.tree, in_root_, out_root_.get(), made_root_, job_->modes,
+                         outcome_.failures);
+    } else if (is_tree_ && made_root_) {
+      close_root(out_root_.get(), outcome_.failures);
+    }
+  }
+
+  void tell_differences_of_input() {
+    if (job_->scan_may_hold_leftovers) outcome_.temporaries = leftovers_met(*job_);
+    if (job_->stop || !manifest_) return;
+    tell_differences(*manifest_, outcome_.failures, outcome_.temporaries);
+  }
+
+  void tell_if_input_changed() {
+    if (job_->stop || !manifest_ || !changed_since_scan(places_)) return;
+    tell_that_it_changed(request_, outcome_.failures);
+    outcome_.temporaries.clear();  // which may be the other job's
+  }
+
+  const Request& request_;
+  const Hooks& hooks_;
+  Coordinator& ranks_;
+  Places places_;
+  const int in_root_;
+  const bool is_tree_;
+  const crypto::Engine engine_;
+  KeyRing keys_;
+  JobReport outcome_;
+  std::unique_ptr<TreeManifest> manifest_;  // of the tree that is read
+  PlanOptions cut_;
+  Plan plan_;
+  core::Descriptor out_root_, stream_;
+  bool made_root_ = false;
+  std::optional<WritableForNow> writable_;
+  std::optional<JobLock> lock_;
+  Tree file_written_;  // a single file by the name of its output
+  std::unique_ptr<crypto::DeviceAes> device_;
+  TreeSeal seal_;
+  std::optional<JobState> job_;
+  std::optional<OutputManifest> sealed_;  // the manifest of the tree that is written
+};
 
 }  // namespace
 
@@ -196,149 +356,19 @@ void check_job(const Request& request) {
   look_at_places(request);
 }
 
-Outcome run_job(const Request& request, const Hooks& hooks, comm::Comm* ranks) {
-  using Clock = std::chrono::steady_clock;
-  Coordinator coordinator(ranks);
+JobReport run_job(const Request& request, const Hooks& hooks, comm::Comm* comm) {
+  Coordinator ranks(comm);
   check(request);
-  if (request.engine == crypto::Engine::opencl && coordinator.ranks() > 1) {
+  if (request.engine == crypto::Engine::opencl && ranks.ranks() > 1) {
     throw core::UsageError("--engine opencl works in one process, without an MPI launcher");
   }
   const crypto::Engine engine = crypto::cpu_engine(request.engine);
-  const auto scanned_from = Clock::now();
+  const auto from = Clock::now();
   Places places = look_at_places(request);
   hooks.places_are_fit();
-  const auto scanned_until = Clock::now();
-  KeyRing keys(opening_keys(request), limits_of(request), hooks.stop_requested);
-  if (request.in == kStandardStream) return run_stream(request, places, engine, keys, hooks);
-  Outcome outcome = describe(request, places);
-  outcome.engine = crypto::resolve(request.engine);
-  if (request.cipher == Cipher::aes_256_gcm && request.direction != Direction::encrypt) {
-    const auto look = [&] {
-      std::vector<Failure> of_keys;
-      if (!places.single_file) use_keys_file(places, !request.without_manifest, keys, of_keys);
-      require_key_fits(places.tree, places.in_root.get(), of_keys.empty() ? "" : of_keys[0].what,
-                       keys);
-      std::ranges::move(of_keys, std::back_inserter(outcome.failures));
-    };
-    if (is_stopped_in([&] { open_unless_changing(request, places, look); })) return outcome;
-  }
-  if (request.cipher != Cipher::aes_256_gcm && request.direction != Direction::encrypt) {
-    require_cbc_key_may_fit(request, places.tree, places.in_root.get());
-  }
-  std::unique_ptr<TreeManifest> manifest;
-  if (request.direction != Direction::encrypt) {
-    open_unless_changing(request, places,
-                         [&] { manifest = manifest_of_input(request, places, keys); });
-    if (manifest) take_manifest(request, places, *manifest, outcome);
-    outcome.version_1_tree = !manifest && !places.single_file && !request.without_manifest &&
-                             request.cipher == Cipher::aes_256_gcm;
-  }
-  const PlanOptions cut = plan_options(request, places, coordinator);
-  const Plan plan = make_plan(places.tree, cut);
-  outcome.threads = plan.threads;
-  outcome.ranks = coordinator.ranks();
-  if (request.dry_run) {
-    outcome.complete = !is_stopped_in([&] {
-      if (request.update) outcome.would_remove = removals(request, places, keys, hooks);
-    });
-    return outcome;
-  }
-
-  core::Descriptor out_root;
-  bool made_root = false;
-  core::Descriptor stream;
-  if (places.stream) {
-    stream = core::open_stream(*places.stream);
-  } else if (request.direction != Direction::verify) {
-    OutputRoot root = open_output_root(places, request);
-    out_root = std::move(root.directory);
-    made_root = root.made;
-  }
-  std::optional<WritableForNow> writable;
-  if (out_root.valid() && !places.single_file && !made_root) writable.emplace(out_root.get());
-  std::optional<JobLock> lock;
-  const bool seals =
-      request.cipher == Cipher::aes_256_gcm && request.direction == Direction::encrypt;
-  if (out_root.valid() && !places.single_file) {
-    lock.emplace(out_root.get(), seals ? LockedTree::sealed : LockedTree::plain, request.out);
-    require_still_empty(places, request, *lock);
-  }
-  JobState job(request, places.tree, places.in_root.get(), out_root.get(), keys);
-  job.stream = stream.get();
-  job.modes = {.opens = request.direction == Direction::decrypt,
-               .authenticated = manifest != nullptr,
-               .preserve = request.preserve,
-               .mask = process_umask()};
-  job.output_name = places.output_name;
-  TreeSeal seal;
-  if (seals) {
-    // Derives keys before the clock runs.
-    const auto prepare = [&] { seal = prepare_seal(request, places, out_root.get(), keys); };
-    if (is_stopped_in(prepare)) return outcome;
-    job.seal = &seal;
-  }
-  job.manifest = manifest.get();
-  job.hides_names = manifest && manifest->head().hidden_names;
-  job.scan_may_hold_leftovers =
-      scan_may_hold_leftovers(request, places.single_file, manifest != nullptr);
-  if (request.quick) {
-    job.is_done_without_work = [&job](Directories& directories, std::uint32_t file) {
-      return looks_right(job, directories, file);
-    };
-  }
-  std::optional<OutputManifest> sealed;
-  const auto begin_tree = [&] {
-    if (job.seal && out_root.valid() && !places.single_file) sealed.emplace(job, hooks);
-  };
-  if (is_stopped_in(begin_tree)) return outcome;
-  const bool may_have_leftovers = !sealed || !sealed->goes_on_from_an_end();
-  if (out_root.valid() && may_have_leftovers && (request.resume || request.force)) {
-    const bool hides_there = request.direction == Direction::encrypt && job.hides_names;
-    Leftovers leftovers = remove_leftovers_in(places, out_root.get(), hides_there);
-    outcome.leftovers_removed = leftovers.removed;
-    // A resumed sealed tree tells of whatever IN does not have.
-    if (!sealed || !request.resume) outcome.unmarked = std::move(leftovers.unmarked);
-  }
-
-  const auto device = open_device(request, hooks, plan.threads, outcome.device_remarks);
-  job.device = device.get();
-  const auto worked_from = Clock::now();
-  CopyPairs copies;
-  const bool compares = out_root.valid() && request.measure_copy && !device;
-  if (coordinator.alone()) {
-    run_job_threads(job, plan, engine, hooks, compares ? &copies : nullptr);
-  } else {
-    outcome.threads = coordinator.run(job, places, plan, cut, engine, hooks);
-    outcome.lost_ranks = coordinator.lost();
-  }
-  outcome.remarks = coordinator.remarks();
-  if (device && !device->remark().empty()) outcome.device_remarks.push_back(device->remark());
-  if (!job.stop) outcome.copy_share = share_of_copying(copies.all(), copies.now());
-  if (sealed) outcome.removed = sealed->removed();
-  if (!job.stop && sealed) outcome.root = sealed->finish(outcome.failures);
-  lock.reset();  // which changes the directory's times
-  if (!job.stop && manifest && out_root.valid()) {
-    restore(job, made_root, outcome.failures);
-  } else if (!job.stop && out_root.valid() && !places.single_file) {
-    if (!job.hides_names) {
-      finish_directories(places.tree, places.in_root.get(), out_root.get(), made_root, job.modes,
-                         outcome.failures);
-    } else if (made_root) {
-      close_root(out_root.get(), outcome.failures);
-    }
-  }
-  if (job.scan_may_hold_leftovers) outcome.temporaries = leftovers_met(job);
-  if (!job.stop && manifest) tell_differences(*manifest, outcome.failures, outcome.temporaries);
-  if (stream.valid()) finish_stream(stream, request);
-  const std::chrono::duration<double> seconds =
-      (Clock::now() - worked_from) + (scanned_until - scanned_from);
-  outcome.seconds = seconds.count();
-  collect(job, outcome);
-  if (!job.stop && manifest && changed_since_scan(places)) {
-    tell_that_it_changed(request, outcome.failures);
-    outcome.temporaries.clear();  // which may be the other job's
-  }
-  return outcome;
+  const std::chrono::duration<double> scan = Clock::now() - from;
+  if (places.shape == Shape::stream) return run_stream(request, places, engine, hooks);
+  return FilesJob(request, hooks, ranks, std::move(places), engine).run(scan.count());
 }
 
 }  // namespace tabane::encrypt

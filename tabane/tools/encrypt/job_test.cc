@@ -53,7 +53,7 @@ class Job : public testing::Test {
     return r;
   }
   // Modes are kept, so that trees can be compared.
-  Outcome run(Direction direction, const std::string& in, const std::string& out) const {
+  JobReport run(Direction direction, const std::string& in, const std::string& out) const {
     return run_job(request(direction, in, out));
   }
   const std::vector<std::size_t> sizes = {0,      1,      15,      16,     17,    65535,
@@ -116,7 +116,7 @@ TEST_F(Job, GivesBackEveryTreeWithEveryCipherEngineAndNumberOfThreads) {
         Request there = request(Direction::encrypt, "in", "sealed", cipher);
         there.engine = engine;
         there.threads = threads;
-        const Outcome sealed = run_job(there);
+        const JobReport sealed = run_job(there);
         EXPECT_TRUE(sealed.complete);
         EXPECT_TRUE(sealed.failures.empty());
         EXPECT_EQ(sealed.files, sizes.size());
@@ -124,7 +124,7 @@ TEST_F(Job, GivesBackEveryTreeWithEveryCipherEngineAndNumberOfThreads) {
         Request back = request(Direction::decrypt, "sealed", "opened", cipher);
         back.engine = engine;
         back.threads = threads;
-        const Outcome opened = run_job(back);
+        const JobReport opened = run_job(back);
         EXPECT_TRUE(opened.failures.empty());
         EXPECT_EQ(opened.files, sizes.size());
         EXPECT_EQ(everything(root / "opened"), original);
@@ -172,7 +172,7 @@ TEST_F(Job, EncryptsMoreLargeFilesThanThereAreLanes) {
 TEST_F(Job, VerifiesWithoutWriting) {
   run(Direction::encrypt, "in", "sealed");
   const auto before = everything(root);
-  const Outcome outcome = run(Direction::verify, "sealed", "");
+  const JobReport outcome = run(Direction::verify, "sealed", "");
   EXPECT_TRUE(outcome.failures.empty());
   EXPECT_EQ(outcome.files, sizes.size());
   EXPECT_EQ(everything(root).size(), before.size());
@@ -193,7 +193,7 @@ TEST_F(Job, NamesFileAndOffsetOfDamageAndDoesTheOthers) {
   const fs::path damaged = root / "sealed/sub/5000001";
   const std::size_t chunk = header_of(damaged).bytes() + 3 * (65536 + crypto::kTagBytes);
   core::flip_bits(damaged, chunk + 100);
-  const Outcome outcome = run(Direction::decrypt, "sealed", "opened");
+  const JobReport outcome = run(Direction::decrypt, "sealed", "opened");
   EXPECT_TRUE(outcome.complete);
   ASSERT_EQ(outcome.failures.size(), 1u);
   EXPECT_EQ(outcome.failures[0].path, "sub/5000001");
@@ -209,7 +209,7 @@ TEST_F(Job, FindsCbcPaddingThatIsNotLegal) {
   run_job(request(Direction::encrypt, "in", "sealed", Cipher::aes_128_cbc));
   fs::resize_file(root / "sealed/0", 40);
   fs::resize_file(root / "sealed/sub/1", 16);
-  const Outcome outcome =
+  const JobReport outcome =
       run_job(request(Direction::decrypt, "sealed", "opened", Cipher::aes_128_cbc));
   EXPECT_EQ(outcome.failures.size(), 2u);
   EXPECT_FALSE(fs::exists(root / "opened/0"));
@@ -252,7 +252,7 @@ TEST_F(Job, OpensCbcFilesIfSomeAreDamaged) {
     const fs::path file = root / "sealed" / name;
     core::flip_bits(file, fs::file_size(file) - 17, 0x70);
   }
-  const Outcome outcome =
+  const JobReport outcome =
       run_job(request(Direction::decrypt, "sealed", "opened", Cipher::aes_128_cbc));
   EXPECT_EQ(outcome.failures.size(), 5u);
   EXPECT_EQ(outcome.files, sizes.size() - 5);
@@ -266,7 +266,7 @@ TEST_F(Job, ResumesByDoingOnlyWhatIsMissingOrChanged) {
   core::leave_behind(root / "sealed/.tabane-0123456789abcdef.part", "of a killed run");
   Request again = request(Direction::encrypt, "in", "sealed");
   again.resume = true;
-  const Outcome outcome = run_job(again);
+  const JobReport outcome = run_job(again);
   EXPECT_EQ(outcome.files, 2u);
   EXPECT_EQ(outcome.files_kept, sizes.size() - 2);
   EXPECT_EQ(outcome.leftovers_removed, 1u);
@@ -320,7 +320,7 @@ TEST_F(Job, RefusesAHeaderThatAsksForACostlyDerivation) {
   EXPECT_EQ(run_job(with_passphrase(Direction::verify, "sealed", "")).failures.size(), 1u);
   Request alone = with_passphrase(Direction::verify, "sealed", "");
   alone.without_manifest = true;
-  const Outcome rest = run_job(alone);
+  const JobReport rest = run_job(alone);
   ASSERT_EQ(rest.failures.size(), 1u);
   EXPECT_EQ(rest.failures[0].path, "16");
   EXPECT_NE(rest.failures[0].what.find("at byte 100"), std::string::npos);
@@ -344,7 +344,7 @@ TEST_F(Job, StopsWhileAKeyIsDerived) {
   hooks.stop_requested = [] { return true; };
   for (const Request& r : {with_passphrase(Direction::encrypt, "in", "more"),
                            with_passphrase(Direction::verify, "sealed", "")}) {
-    const Outcome outcome = run_job(r, hooks);
+    const JobReport outcome = run_job(r, hooks);
     EXPECT_FALSE(outcome.complete);
     EXPECT_EQ(outcome.files, 0u);
   }
@@ -407,7 +407,7 @@ TEST_F(Job, CountsWhatItLeavesOut) {
   ASSERT_EQ(mkfifo((root / "in/fifo").c_str(), 0600), 0);
   Request r = request(Direction::encrypt, "in", "sealed");
   r.excludes = {"sub/1", "1?"};
-  const Outcome outcome = run_job(r);
+  const JobReport outcome = run_job(r);
   EXPECT_EQ(outcome.links, 1u);
   EXPECT_EQ(outcome.symlinks, 0u);
   EXPECT_EQ(outcome.special, 1u);
@@ -419,7 +419,7 @@ TEST_F(Job, CountsWhatItLeavesOut) {
 TEST_F(Job, PlansWithoutWriting) {
   Request r = request(Direction::encrypt, "in", "sealed");
   r.dry_run = true;
-  const Outcome outcome = run_job(r);
+  const JobReport outcome = run_job(r);
   EXPECT_EQ(outcome.files, 0u);
   EXPECT_EQ(outcome.files_total, sizes.size());
   EXPECT_FALSE(fs::exists(root / "sealed"));
@@ -444,7 +444,7 @@ TEST_F(Job, StopsWhenAskedAndLeavesNoHalfFile) {
   r.threads = 2;
   Hooks hooks;
   hooks.stop_requested = [] { return true; };
-  const Outcome outcome = run_job(r, hooks);
+  const JobReport outcome = run_job(r, hooks);
   EXPECT_FALSE(outcome.complete);
   EXPECT_TRUE(outcome.failures.empty());
   EXPECT_FALSE(fs::exists(root / "sealed/a"));

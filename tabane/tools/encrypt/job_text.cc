@@ -25,14 +25,14 @@ std::string counted(std::uint64_t number, const char* one, const char* many) {
 
 std::string files_text(std::uint64_t files) { return counted(files, "file", "files"); }
 
-std::string crew_text(const Outcome& outcome) {
+std::string crew_text(const JobReport& outcome) {
   const std::string on = outcome.ranks > 1 ? fmt::format(" of {} ranks", outcome.ranks) : "";
   return fmt::format("{}{}, {}", counted(outcome.threads, "thread", "threads"), on,
                      name_of(outcome.engine));
 }
 
 // "1 234 files, 5 symbolic links"
-std::string entries_text(std::uint64_t files, const Outcome& outcome) {
+std::string entries_text(std::uint64_t files, const JobReport& outcome) {
   std::string text = files_text(files);
   if (outcome.links > 0) {
     text += ", " + counted(outcome.links, "symbolic link", "symbolic links");
@@ -41,7 +41,7 @@ std::string entries_text(std::uint64_t files, const Outcome& outcome) {
 }
 
 // "left out: 2 symbolic links, 1 excluded"; empty if there is nothing.
-std::string other_files_text(const Outcome& outcome) {
+std::string other_files_text(const JobReport& outcome) {
   std::string out, kept;
   const auto add = [](std::string& list, std::uint64_t number, const std::string& text) {
     if (number > 0) list += (list.empty() ? "" : ", ") + text;
@@ -72,7 +72,7 @@ std::string other_files_text(const Outcome& outcome) {
   return text;
 }
 
-std::string speed_text(const Outcome& outcome) {
+std::string speed_text(const JobReport& outcome) {
   if (outcome.seconds <= 0) return "";
   const double bytes = static_cast<double>(outcome.bytes) / outcome.seconds;
   const double files = static_cast<double>(outcome.files) / outcome.seconds;
@@ -83,7 +83,7 @@ std::string speed_text(const Outcome& outcome) {
 
 // What a verification cannot tell; empty: nothing.
 std::string unknown_text(const Request& request) {
-  if (request.direction != Direction::verify || request.cipher == Cipher::aes_256_gcm) return "";
+  if (request.direction != Direction::verify || request.is_sealed()) return "";
   return fmt::format(
       "not known: whether the content was changed, or whether the key is right for each file; {} "
       "stores nothing that tells\n",
@@ -183,7 +183,7 @@ double progress_share(const Progress& progress) {
   return total > 0 ? std::min(1.0, work(progress.files, progress.bytes) / total) : 1.0;
 }
 
-std::string summary_text(const Request& request, const Outcome& outcome) {
+std::string summary_text(const Request& request, const JobReport& outcome) {
   if (request.dry_run) {
     return fmt::format(
                "would {} {}, {}, in {} with {}\n", name_of(request.direction),
@@ -203,7 +203,26 @@ std::string summary_text(const Request& request, const Outcome& outcome) {
   return outcome.root ? text + "root: " + crypto::hexadecimal(*outcome.root) + "\n" : text;
 }
 
-std::vector<std::string> warnings_of(const Request& request, const Outcome& outcome) {
+namespace {
+
+void add_cbc_warnings(const Request& request, const JobReport& outcome,
+                      std::vector<std::string>& warnings) {
+  const bool verifies = request.direction == Direction::verify;
+  warnings.push_back(fmt::format(
+      "{} does not authenticate: changes of the encrypted files are not detected{}",
+      name_of(request.cipher), verifies ? "; only their sizes and padding can be checked" : ""));
+  if (request.fixed_iv && request.encrypts() && outcome.files_total > 1) {
+    warnings.push_back(
+        fmt::format("{} share the initialisation vector of --iv: where two begin with the same "
+                    "bytes, their ciphertexts begin with the same blocks, and anyone sees that; "
+                    "without --iv, each file gets its own",
+                    files_text(outcome.files_total)));
+  }
+}
+
+}  // namespace
+
+std::vector<std::string> warnings_of(const Request& request, const JobReport& outcome) {
   std::vector<std::string> warnings;
   for (const std::string& remark : outcome.remarks) {
     warnings.push_back(remark + "; what it had to do, rank 0 has done");
@@ -236,19 +255,7 @@ std::vector<std::string> warnings_of(const Request& request, const Outcome& outc
         "knows whether some were exchanged, renamed, added or put back in an older version, or are "
         "missing; what this tabane encrypts has a manifest, so such a tree was replaced");
   }
-  if (request.cipher == Cipher::aes_256_gcm) return warnings;
-  const bool verifies = request.direction == Direction::verify;
-  warnings.push_back(fmt::format(
-      "{} does not authenticate: changes of the encrypted files are not detected{}",
-      name_of(request.cipher), verifies ? "; only their sizes and padding can be checked" : ""));
-  const bool encrypts = request.direction == Direction::encrypt;
-  if (request.fixed_iv && encrypts && outcome.files_total > 1) {
-    warnings.push_back(
-        fmt::format("{} share the initialisation vector of --iv: where two begin with the same "
-                    "bytes, their ciphertexts begin with the same blocks, and anyone sees that; "
-                    "without --iv, each file gets its own",
-                    files_text(outcome.files_total)));
-  }
+  if (!request.is_sealed()) add_cbc_warnings(request, outcome, warnings);
   return warnings;
 }
 
@@ -261,7 +268,7 @@ std::string text_of_keys_inside(const crypto::KeyFiles& files, const char* what,
                             : "what is encrypted with it does not give it back; keep another copy");
 }
 
-std::string failures_text(const Outcome& outcome, std::size_t most) {
+std::string failures_text(const JobReport& outcome, std::size_t most) {
   std::string text;
   const std::size_t shown = std::min(most, outcome.failures.size());
   for (std::size_t i = 0; i < shown; ++i) {
@@ -272,16 +279,18 @@ std::string failures_text(const Outcome& outcome, std::size_t most) {
   return text + rest_text(outcome.failures.size() - shown);
 }
 
-std::string removals_text(const Outcome& outcome, std::size_t most) {
+std::string removals_text(const JobReport& outcome, std::size_t most) {
   return lines_of(outcome.would_remove, most, "would remove: {}\n");
 }
 
-std::string temporaries_text(const Outcome& outcome, std::size_t most) {
+std::string temporaries_text(const JobReport& outcome, std::size_t most) {
   return lines_of(outcome.temporaries, most,
                   "left out: {} has the name of an interrupted run's temporary file\n");
 }
 
-lab::Json to_json(const Request& request, const Outcome& outcome) {
+namespace {
+
+lab::Json failures_json(const JobReport& outcome) {
   lab::Json failures = lab::Json::array();
   for (const Failure& failure : outcome.failures) {
     failures.push_back(
@@ -291,50 +300,62 @@ lab::Json to_json(const Request& request, const Outcome& outcome) {
          {"difference",
           failure.difference.empty() ? lab::Json(nullptr) : lab::Json(failure.difference)}});
   }
-  const bool worked = !request.dry_run;
+  return failures;
+}
+
+// The times and speeds of a job that was no dry run.
+lab::Json speeds_json(const JobReport& outcome, bool worked) {
   const double seconds = worked ? outcome.seconds : 0;
   // What copying all would have taken in this run.
   const double copy_seconds = outcome.copy_share ? seconds * outcome.copy_share->value : 0;
+  return {{"seconds", worked ? lab::Json(outcome.seconds) : lab::Json(nullptr)},
+          {"bytes_per_second", rate_or_null(static_cast<double>(outcome.bytes), seconds)},
+          {"files_per_second", rate_or_null(static_cast<double>(outcome.files), seconds)},
+          {"copy_bytes_per_second", rate_or_null(static_cast<double>(outcome.bytes), copy_seconds)},
+          {"copy_files_per_second", rate_or_null(static_cast<double>(outcome.files), copy_seconds)},
+          {"share_of_copy_speed",
+           outcome.copy_share ? lab::Json(outcome.copy_share->value) : lab::Json(nullptr)},
+          {"share_of_copy_speed_interval", ends_or_null(outcome.copy_share)}};
+}
+
+}  // namespace
+
+lab::Json to_json(const Request& request, const JobReport& outcome) {
+  const bool worked = !request.dry_run;
   const auto if_worked = [worked](std::uint64_t count) {
     return worked ? lab::Json(count) : lab::Json(nullptr);
   };
-  return {
-      {"schema_version", 1},
-      {"kind", name_of(request.direction)},
-      {"tabane_version", lab::version()},
-      {"cipher", name_of(request.cipher)},
-      {"engine", name_of(outcome.engine)},
-      {"threads", outcome.threads},
-      {"ranks", outcome.ranks},
-      {"dry_run", request.dry_run},
-      {"complete", outcome.complete},
-      {"files_total", outcome.files_total},
-      {"input_bytes_total", outcome.bytes_total},
-      {"directories", outcome.directories},
-      {"files_done", if_worked(outcome.files)},
-      {"input_bytes_done", if_worked(outcome.bytes)},
-      {"files_kept", if_worked(outcome.files_kept)},
-      {"files_sealed_anew", if_worked(outcome.files_unlisted)},
-      {"links", outcome.links},
-      {"symlinks", outcome.symlinks},
-      {"special_files", outcome.special},
-      {"excluded", outcome.excluded},
-      {"temporary_files", list_of(outcome.temporaries)},
-      {"removed", if_worked(outcome.removed)},
-      {"would_remove", list_of(outcome.would_remove)},
-      {"leftovers_removed", if_worked(outcome.leftovers_removed)},
-      {"seconds", worked ? lab::Json(outcome.seconds) : lab::Json(nullptr)},
-      {"bytes_per_second", rate_or_null(static_cast<double>(outcome.bytes), seconds)},
-      {"files_per_second", rate_or_null(static_cast<double>(outcome.files), seconds)},
-      {"copy_bytes_per_second", rate_or_null(static_cast<double>(outcome.bytes), copy_seconds)},
-      {"copy_files_per_second", rate_or_null(static_cast<double>(outcome.files), copy_seconds)},
-      {"share_of_copy_speed",
-       outcome.copy_share ? lab::Json(outcome.copy_share->value) : lab::Json(nullptr)},
-      {"share_of_copy_speed_interval", ends_or_null(outcome.copy_share)},
-      {"authenticated", request.cipher == Cipher::aes_256_gcm},
-      {"warnings", warnings_of(request, outcome)},
-      {"root", outcome.root ? lab::Json(crypto::hexadecimal(*outcome.root)) : lab::Json(nullptr)},
-      {"failures", failures}};
+  lab::Json json = {{"schema_version", 1},
+                    {"kind", name_of(request.direction)},
+                    {"tabane_version", lab::version()},
+                    {"cipher", name_of(request.cipher)},
+                    {"engine", name_of(outcome.engine)},
+                    {"threads", outcome.threads},
+                    {"ranks", outcome.ranks},
+                    {"dry_run", request.dry_run},
+                    {"complete", outcome.complete},
+                    {"files_total", outcome.files_total},
+                    {"input_bytes_total", outcome.bytes_total},
+                    {"directories", outcome.directories},
+                    {"files_done", if_worked(outcome.files)},
+                    {"input_bytes_done", if_worked(outcome.bytes)},
+                    {"files_kept", if_worked(outcome.files_kept)},
+                    {"files_sealed_anew", if_worked(outcome.files_unlisted)},
+                    {"links", outcome.links},
+                    {"symlinks", outcome.symlinks},
+                    {"special_files", outcome.special},
+                    {"excluded", outcome.excluded},
+                    {"temporary_files", list_of(outcome.temporaries)},
+                    {"removed", if_worked(outcome.removed)},
+                    {"would_remove", list_of(outcome.would_remove)},
+                    {"leftovers_removed", if_worked(outcome.leftovers_removed)}};
+  json.update(speeds_json(outcome, worked));
+  json.update(
+      {{"authenticated", request.is_sealed()},
+       {"warnings", warnings_of(request, outcome)},
+       {"root", outcome.root ? lab::Json(crypto::hexadecimal(*outcome.root)) : lab::Json(nullptr)},
+       {"failures", failures_json(outcome)}});
+  return json;
 }
 
 }  // namespace tabane::program

@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "tabane/lab/record/record.h"
-#include "tabane/tools/encrypt/job.h"
+#include "tabane/tools/encrypt/request.h"
 
 namespace tabane::program {
 
@@ -21,11 +21,11 @@ std::string progress_text(const encrypt::Progress& progress);
 double progress_share(const encrypt::Progress& progress);
 
 // A few lines; also what would be done, for a dry run.
-std::string summary_text(const encrypt::Request& request, const encrypt::Outcome& outcome);
+std::string summary_text(const encrypt::Request& request, const encrypt::JobReport& outcome);
 
 // What the cipher and the options leave open; one sentence each, without a full stop.
 std::vector<std::string> warnings_of(const encrypt::Request& request,
-                                     const encrypt::Outcome& outcome);
+                                     const encrypt::JobReport& outcome);
 
 // The warning that a file of keys lies in a place of this name; empty: none does. sealed: the place
 // is that of what is encrypted.
@@ -34,13 +34,13 @@ std::string text_of_keys_inside(const crypto::KeyFiles& files, const char* what,
 
 // Lines "path: reason", at most `most` of them and then how many there are more; safe to print on a
 // terminal.
-std::string failures_text(const encrypt::Outcome& outcome, std::size_t most);
+std::string failures_text(const encrypt::JobReport& outcome, std::size_t most);
 
 // The same for what a dry run of an update found that it would remove, and for files that were left
 // out because of their names.
-std::string removals_text(const encrypt::Outcome& outcome, std::size_t most);
-std::string temporaries_text(const encrypt::Outcome& outcome, std::size_t most);
+std::string removals_text(const encrypt::JobReport& outcome, std::size_t most);
+std::string temporaries_text(const encrypt::JobReport& outcome, std::size_t most);
 
-lab::Json to_json(const encrypt::Request& request, const encrypt::Outcome& outcome);
+lab::Json to_json(const encrypt::Request& request, const encrypt::JobReport& outcome);
 
 }  // namespace tabane::program

@@ -7,8 +7,8 @@ namespace {
 
 using namespace encrypt;
 
-Outcome some_outcome() {
-  Outcome outcome;
+JobReport some_outcome() {
+  JobReport outcome;
   outcome.complete = true;
   outcome.files = outcome.files_total = 1234;
   outcome.bytes = outcome.bytes_total = 2'000'000'000;
@@ -37,7 +37,7 @@ TEST(ProgressShare, RunsFromNothingToAll) {
 }
 
 TEST(SummaryText, NamesTheFigures) {
-  Outcome outcome = some_outcome();
+  JobReport outcome = some_outcome();
   outcome.copy_share = {.value = 0.25, .interval = {0.242, 0.263}, .pairs = 60};
   outcome.symlinks = 1;
   outcome.special = 2;
@@ -51,7 +51,7 @@ TEST(SummaryText, NamesTheFigures) {
 }
 
 TEST(SummaryText, NamesLinksAndTheRoot) {
-  Outcome outcome = some_outcome();
+  JobReport outcome = some_outcome();
   outcome.links = 1;
   outcome.root.emplace();
   outcome.root->fill(std::byte{0xA5});
@@ -67,7 +67,7 @@ TEST(SummaryText, NamesLinksAndTheRoot) {
 }
 
 TEST(Json, TellsTheKindOfADifferenceFromTheManifest) {
-  Outcome outcome = some_outcome();
+  JobReport outcome = some_outcome();
   outcome.failures = {{"a", "was renamed: it is b", "renamed"}, {"c", "at byte 96: damaged"}};
   const lab::Json failures = to_json({.direction = Direction::verify}, outcome)["failures"];
   EXPECT_EQ(failures[0]["difference"], "renamed");
@@ -75,7 +75,7 @@ TEST(Json, TellsTheKindOfADifferenceFromTheManifest) {
 }
 
 TEST(Json, NamesFilesWhoseNamesAreNotUtf8) {
-  Outcome outcome = some_outcome();
+  JobReport outcome = some_outcome();
   outcome.unmarked = outcome.changed = {"a\xff"};
   const std::string text = to_json({}, outcome)["warnings"].dump();
   EXPECT_NE(text.find("a\uFFFD had changed"), text.npos);
@@ -87,7 +87,7 @@ TEST(Warnings, SayWhatIsNotKnownWithoutAManifest) {
   EXPECT_EQ(warnings_of({.direction = Direction::verify, .without_manifest = true}, some_outcome())
                 .size(),
             1u);
-  Outcome old = some_outcome();
+  JobReport old = some_outcome();
   old.version_1_tree = true;
   const auto warnings = warnings_of({.direction = Direction::verify}, old);
   ASSERT_EQ(warnings.size(), 1u);
@@ -96,7 +96,7 @@ TEST(Warnings, SayWhatIsNotKnownWithoutAManifest) {
 }
 
 TEST(Warnings, NameFilesThatWereReadOnceMore) {
-  Outcome outcome = some_outcome();
+  JobReport outcome = some_outcome();
   outcome.changed.assign(2, "a");
   EXPECT_EQ(warnings_of({}, outcome),
             std::vector<std::string>(2, "a had changed while it was read, and was read once more"));
@@ -107,7 +107,7 @@ TEST(Warnings, NameFilesThatWereReadOnceMore) {
 }
 
 TEST(Warnings, SayWhatADeviceHasNotDone) {
-  Outcome outcome = some_outcome();
+  JobReport outcome = some_outcome();
   outcome.device_remarks = {"it was unplugged: the CPU has done the rest"};
   EXPECT_EQ(warnings_of(Request(), outcome), outcome.device_remarks);
   outcome.engine = crypto::Engine::opencl;
@@ -135,7 +135,7 @@ TEST(WarningsOf, NameAnInitialisationVectorThatFilesShare) {
   const auto warnings = warnings_of(request, some_outcome());
   ASSERT_EQ(warnings.size(), 2u);
   EXPECT_TRUE(warnings[1].starts_with("1 234 files share")) << warnings[1];
-  Outcome one = some_outcome();
+  JobReport one = some_outcome();
   one.files_total = 1;
   EXPECT_EQ(warnings_of(request, one).size(), 1u);
   request.direction = Direction::decrypt;
@@ -148,7 +148,7 @@ TEST(SummaryText, SaysWhatWouldBeDone) {
 }
 
 TEST(FailuresText, NamesEachPathOnceOnALineOfItsOwn) {
-  Outcome outcome;
+  JobReport outcome;
   outcome.failures = {{"a\nb", "a\nb: open: Permission denied"},
                       {"", "cannot be read"},
                       {"d/e", "e: is a directory"},
@@ -159,13 +159,13 @@ TEST(FailuresText, NamesEachPathOnceOnALineOfItsOwn) {
 }
 
 TEST(FailuresText, SaysHowManyItLeavesOut) {
-  Outcome outcome;
+  JobReport outcome;
   outcome.failures.assign(5, {"a", "b"});
   EXPECT_EQ(failures_text(outcome, 1), "a: b\nand 4 more, which -v or --json lists\n");
 }
 
 TEST(RemovalsText, NamesEachOnALineOfItsOwn) {
-  Outcome outcome;
+  JobReport outcome;
   EXPECT_EQ(removals_text(outcome, 9), "");
   outcome.would_remove = {"a\nb", "d/", "d/e"};
   EXPECT_EQ(removals_text(outcome, 2),
@@ -174,7 +174,7 @@ TEST(RemovalsText, NamesEachOnALineOfItsOwn) {
 }
 
 TEST(Json, HoldsNamesThatAreNotUtf8) {
-  Outcome outcome = some_outcome();
+  JobReport outcome = some_outcome();
   outcome.failures = {{"a\xff", "a\xff: open: No such file"}};
   const lab::Json json = lab::Json::parse(to_json({}, outcome).dump());
   EXPECT_EQ(json["failures"][0]["path"], "a\uFFFD");
@@ -183,7 +183,7 @@ TEST(Json, HoldsNamesThatAreNotUtf8) {
 }
 
 TEST(Json, HoldsTheShareWithItsIntervalAndWhatItSaysOfCopying) {
-  Outcome outcome = some_outcome();
+  JobReport outcome = some_outcome();
   outcome.copy_share = {.value = 0.25, .interval = {0.24, 0.26}, .pairs = 60};
   const lab::Json json = to_json({}, outcome);
   EXPECT_EQ(json["share_of_copy_speed"], 0.25);

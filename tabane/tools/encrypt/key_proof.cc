@@ -16,14 +16,12 @@ namespace {
 
 // Calls each(found, file) for the sealed files of the tree below `root` until it returns true.
 template <class Each>
-void for_sealed_files(const Tree& tree, int root, const std::string& name_of_single,
-                      const Each& each) {
+void for_sealed_files(const Tree& tree, int root, const Each& each) {
   DirectoryOpener directories(tree, root, false);
   for (const TreeFile& file : tree.files) {
     try {
       const core::SharedDescriptor directory = directories.open(file.directory);
-      const char* name = name_of_single.empty() ? tree.name(file.name_at) : name_of_single.c_str();
-      const std::optional<FoundHeader> found = header_there(directory->get(), name);
+      const auto found = header_there(directory->get(), tree.name(file.name_at));
       if (found && each(*found, file)) return;
     } catch (const core::SystemError&) {
       continue;  // it is told when its turn comes
@@ -35,7 +33,7 @@ void for_sealed_files(const Tree& tree, int root, const std::string& name_of_sin
 template <class Each>
 void for_files_of_trees(int root, const Each& each) {
   const Tree tree = scan(root, {}, Temporaries::leave_out, true);
-  for_sealed_files(tree, root, "", [&](const FoundHeader& found, const TreeFile& file) {
+  for_sealed_files(tree, root, [&](const FoundHeader& found, const TreeFile& file) {
     return found.header.source == KeySource::tree_key && each(found, tree.path(file));
   });
 }
@@ -126,7 +124,7 @@ std::optional<TreeId> tree_of_manifest(int root) {
 
 bool holds_sealed_files(const Tree& tree, int root, bool of_tree) {
   bool any = false;
-  for_sealed_files(tree, root, "", [&](const FoundHeader& found, const TreeFile&) {
+  for_sealed_files(tree, root, [&](const FoundHeader& found, const TreeFile&) {
     return any = !of_tree || found.header.source == KeySource::tree_key;
   });
   return any;
@@ -134,7 +132,7 @@ bool holds_sealed_files(const Tree& tree, int root, bool of_tree) {
 
 std::optional<TreeId> other_tree_there(const Tree& tree, int root, const TreeId& id) {
   std::optional<TreeId> other;
-  for_sealed_files(tree, root, "", [&](const FoundHeader& found, const TreeFile&) {
+  for_sealed_files(tree, root, [&](const FoundHeader& found, const TreeFile&) {
     if (found.header.source != KeySource::tree_key) return false;
     const bool is_of_this = found.header.tree == id;
     if (is_of_this) {
@@ -151,7 +149,7 @@ void require_key_fits(const Tree& tree, int root, const std::string& keys_proble
   const bool single = tree.files.size() == 1;
   bool found = false, any = false;
   std::string reason;
-  for_sealed_files(tree, root, "", [&](const FoundHeader& found_here, const TreeFile& file) {
+  for_sealed_files(tree, root, [&](const FoundHeader& found_here, const TreeFile& file) {
     any = true;
     try {
       keys.keys_of(found_here.header, found_here.bytes);
@@ -178,10 +176,9 @@ void require_key_fits(const Tree& tree, int root, const std::string& keys_proble
       fmt::format("{} ({}nothing was written)", reason, single ? "" : "tried every file; "));
 }
 
-std::optional<TreeSeal> seal_of_files(const Tree& tree, int root, const std::string& name_of_single,
-                                      KeyRing& keys) {
+std::optional<TreeSeal> seal_of_files(const Tree& tree, int root, KeyRing& keys) {
   std::optional<TreeSeal> seal;
-  for_sealed_files(tree, root, name_of_single, [&](const FoundHeader& found, const TreeFile&) {
+  for_sealed_files(tree, root, [&](const FoundHeader& found, const TreeFile&) {
     const auto& [header, bytes] = found;
     try {
       keys.keys_of(header, bytes);

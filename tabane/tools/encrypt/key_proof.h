@@ -74,7 +74,6 @@ void require_key_fits(const Tree& tree, int root, const std::string& keys_proble
 // Returns the tree of the sealed files below `root`, by the slots of the first of version 2;
 // nothing if there is none. name_of_single: of the tree's one file there; empty: as in the tree.
 // throws: core::Error if a file before it, or itself, is sealed for other keys.
-std::optional<TreeSeal> seal_of_files(const Tree& tree, int root, const std::string& name_of_single,
-                                      KeyRing& keys);
+std::optional<TreeSeal> seal_of_files(const Tree& tree, int root, KeyRing& keys);
 
 }  // namespace tabane::encrypt

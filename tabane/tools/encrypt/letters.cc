@@ -43,10 +43,10 @@ class Get {
 void members(auto& each, Hello& hello) { each(hello.machine, hello.pus, hello.key); }
 void members(auto& each, Start& start) {
   each(start.works, start.threads, start.plan.threads, start.plan.pus, start.plan.can_split,
-       start.plan.piece_unit, start.in, start.out, start.output_name, start.single_file, start.sign,
-       start.modes.opens, start.modes.authenticated, start.modes.preserve, start.modes.mask,
-       start.hides_names, start.has_root, start.root, start.was_interrupted, start.tree,
-       start.slots, start.secrets, start.sizes);
+       start.plan.piece_unit, start.in, start.out, start.sign, start.modes.opens,
+       start.modes.authenticated, start.modes.preserve, start.modes.mask,
+       start.scan_may_hold_leftovers, start.has_root, start.root, start.was_interrupted, start.tree,
+       start.slots, start.secrets, start.sizes, start.sizes_as_read, start.sizes_as_written);
 }
 void members(auto& each, Work& work) { each(work.units, work.end, work.stop); }
 void members(auto& each, Report& report) {
@@ -152,7 +152,7 @@ Start decode_start(const team::Bytes& bytes) { return letter_in<Start>(bytes); }
 Work decode_work(const team::Bytes& bytes) { return letter_in<Work>(bytes); }
 Report decode_report(const team::Bytes& bytes) { return letter_in<Report>(bytes); }
 
-std::array<std::uint64_t, 4> sizes_of(const Tree& tree) {
+TreeSizes sizes_of(const Tree& tree) {
   return {tree.directories.size(), tree.files.size(), tree.links.size(), tree.names.size()};
 }
 
@@ -163,7 +163,7 @@ void send_tree(const Tree& tree, comm::Comm& ranks) {
   send_array(tree.names, ranks);
 }
 
-Tree receive_tree(const std::array<std::uint64_t, 4>& sizes, comm::Comm& ranks) {
+Tree receive_tree(const TreeSizes& sizes, comm::Comm& ranks) {
   Tree tree;
   receive_array(sizes[0], ranks, tree.directories);
   receive_array(sizes[1], ranks, tree.files);

@@ -80,6 +80,10 @@ class RankSecrets {
 
 inline constexpr int kHelloTag = 1, kStartTag = 2, kWorkTag = 3, kReportTag = 4;
 
+// The number of a tree's directories, files, links, and bytes of names.
+using TreeSizes = std::array<std::uint64_t, 4>;
+TreeSizes sizes_of(const Tree& tree);
+
 // From a rank that has started.
 struct Hello {
   std::string machine;  // the same on all ranks of one machine
@@ -92,18 +96,19 @@ struct Start {
   bool works = false;  // false: there is nothing to do for others
   unsigned threads = 1;
   PlanOptions plan;
-  std::string in, out, output_name;  // directories; out is empty: nothing is written
-  bool single_file = false;
-  std::string sign;  // the name of a file in `out`: it is the same directory for both
+  std::string in, out;  // directories; out is empty: nothing is written
+  std::string sign;     // the name of a file in `out`: it is the same directory for both
   ModePolicy modes;
-  bool hides_names = false;
+  bool scan_may_hold_leftovers = false;
   bool has_root = false;
   ManifestHash root{};  // of the manifest of what is read, or of what is gone on with
   bool was_interrupted = false;
   TreeId tree{};
   std::vector<std::byte> slots;  // of the tree that is sealed; empty: none is
   std::vector<WrappedBlock> secrets;
-  std::array<std::uint64_t, 4> sizes{};  // of the tree's directories, files, links, names
+  TreeSizes sizes{};
+  // Of the same tree by the names that it is read or written by; all 0: by the same.
+  TreeSizes sizes_as_read{}, sizes_as_written{};
 };
 
 // From rank 0: units to do.
@@ -129,7 +134,6 @@ struct Report {
     SealedState sealed;
     std::int64_t seconds = 0;
     std::uint32_t nanoseconds = 0, mode = 0;
-    std::array<std::byte, kStoredNameBytes> stored_name{};
   };
   struct Differs {
     std::uint64_t file = 0, kind = 0, has_salt = 0;
@@ -157,11 +161,8 @@ Start decode_start(const team::Bytes& bytes);
 Work decode_work(const team::Bytes& bytes);
 Report decode_report(const team::Bytes& bytes);
 
-// The number of its directories, files, links, and bytes of names.
-std::array<std::uint64_t, 4> sizes_of(const Tree& tree);
-
 // Called by all ranks at once. throw: core::LostError.
 void send_tree(const Tree& tree, comm::Comm& ranks);
-Tree receive_tree(const std::array<std::uint64_t, 4>& sizes, comm::Comm& ranks);
+Tree receive_tree(const TreeSizes& sizes, comm::Comm& ranks);
 
 }  // namespace tabane::encrypt

@@ -77,7 +77,7 @@ class EntryMaker {
     entry.seconds = record.seconds;
     entry.nanoseconds = record.nanoseconds;
     entry.sealed = record.sealed;
-    entry.stored_name = record.stored_name;
+    if (sealed_.stored_names) entry.stored_name = (*sealed_.stored_names)[index];
     return record.known;
   }
 
@@ -143,7 +143,6 @@ FileRecord record_of(const ManifestEntry& entry) {
           .seconds = entry.seconds,
           .nanoseconds = entry.nanoseconds,
           .mode = entry.mode,
-          .stored_name = entry.stored_name,
           .known = true};
 }
 
@@ -251,7 +250,7 @@ ManifestHash write_manifest(const SealedTree& sealed, core::SharedDescriptor hom
   ManifestFileWriter writer(std::move(home), seal_of_manifest(sealed.seal),
                             {.tree_id = sealed.seal.header.tree,
                              .generation = sealed.generation,
-                             .hidden_names = sealed.hidden_names});
+                             .hidden_names = sealed.stored_names != nullptr});
   EntryMaker entries(sealed, failures);
   ManifestEntry entry;
   for (TreeWalk walk(sealed.tree); walk.next();) {

@@ -144,7 +144,8 @@ struct SealedTree {
   const FileRecords& records;  // of the files; what is not known is left out
   const TreeSeal& seal;
   std::uint64_t generation;
-  bool hidden_names;
+  // By which the files are stored, at their indices; null: by the tree's.
+  const std::vector<std::array<std::byte, kStoredNameBytes>>* stored_names;
 };
 
 // Whether a manifest has exactly the entries that write_manifest() would write.

@@ -23,39 +23,18 @@
 namespace tabane::encrypt {
 namespace {
 
-constexpr const char* kMark = "changing";  // in the tree's own directory
-constexpr const char* kMarkPath = ".tabane/changing";
-constexpr const char* kHidden = "hidden-names";  // the same: tells a job that goes on to hide them
-
-bool exists(int directory, const char* name) {
-  return faccessat(directory, name, F_OK, AT_SYMLINK_NOFOLLOW) == 0;
-}
-
-// There or not: what is looked for is gone afterwards.
-void remove_name(int directory, const char* name, int flags, const std::string& path) {
-  if (unlinkat(directory, name, flags) != 0 && errno != ENOENT) {
-    throw core::SystemError("remove", path, errno);
-  }
-}
-
-void make_mark(int home, const char* name, const char* path) {
-  const core::Descriptor mark(
-      openat(home, name, O_WRONLY | O_CREAT | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK, 0666));
-  if (!mark.valid()) throw core::SystemError("make", path, errno);
-}
-
 // A file may be where a directory was.
 bool is_gone(int error) { return error == ENOENT || error == ENOTDIR; }
 
 // Whoever contradicts a manifest wants names in the open, or files where nobody looks for them.
 void require_mark(int root, bool hidden) {
-  if (is_marked_as_hidden(root) == hidden) return;
+  if (has_own_file(root, kHidesNames) == hidden) return;
   throw core::Error(hidden ? fmt::format("OUT: {} was removed: the manifest hides names; make an "
                                          "empty file of that name to go on",
-                                         kHiddenPath)
+                                         kHidesNames)
                            : fmt::format("OUT: {} was added: the manifest shows names; remove that "
                                          "file to go on",
-                                         kHiddenPath));
+                                         kHidesNames));
 }
 
 [[noreturn]] void throw_damaged(const DamageError& error) {
@@ -79,25 +58,6 @@ bool is_sealed_for_tree(DirectoryOpener& directories, const Tree& tree, const Tr
   }
 }
 
-// The files of a tree with hidden names: those that no path of the plain tree has.
-std::vector<Stray> hidden_strays(const Tree& found, const Tree& plain, const TreeSeal& seal) {
-  std::vector<StoredName> names;
-  for (const TreeFile& file : plain.files) {
-    names.push_back(stored_name_of(seal.key, seal.header.tree, plain.path(file)));
-  }
-  std::ranges::sort(names);
-  std::vector<Stray> strays;
-  for (const TreeFile& file : found.files) {
-    const std::string path = found.path(file);
-    const auto at = std::ranges::lower_bound(names, path, {}, text_of_stored);
-    if (at == names.end() || text_of_stored(*at) != path) strays.push_back({path, false});
-  }
-  std::ranges::sort(strays, [](const Stray& a, const Stray& b) {
-    return compare_paths(a.path, b.path) < 0;  // as a walk goes, which deeper directories change
-  });
-  return strays;
-}
-
 std::vector<Stray> shown_strays(const Tree& found, const Tree& plain) {
   std::vector<Stray> strays;
   TreeWalk here(found), wanted(plain);
@@ -112,14 +72,10 @@ std::vector<Stray> shown_strays(const Tree& found, const Tree& plain) {
   return strays;
 }
 
-// Looks through the sealed tree below `sealed` for files and directories that the plain tree lacks,
-// directories before what lies in them. cost: a scan; opens what it suspects.
-// throws: core::SystemError if the root cannot be read.
-std::vector<Stray> strays_of(int sealed, const Tree& plain, const TreeSeal& seal,
-                             bool hidden_names) {
-  const Tree found = scan(sealed, {}, Temporaries::leave_out, true);
-  std::vector<Stray> strays =
-      hidden_names ? hidden_strays(found, plain, seal) : shown_strays(found, plain);
+// Says which of the strays, in the order of a walk, are not sealed with the tree's key. cost: opens
+// what it suspects.
+void find_strangers(const Tree& found, int sealed, const TreeSeal& seal,
+                    std::vector<Stray>& strays) {
   DirectoryOpener directories(found, sealed, false);
   TreeWalk walk(found);
   auto stray = strays.begin();
@@ -129,7 +85,6 @@ std::vector<Stray> strays_of(int sealed, const Tree& plain, const TreeSeal& seal
                          !is_sealed_for_tree(directories, found, found.files[walk.index()], seal);
     ++stray;
   }
-  return strays;
 }
 
 bool has_time(const struct stat& status, const FileRecord& record) {
@@ -138,11 +93,7 @@ bool has_time(const struct stat& status, const FileRecord& record) {
 
 }  // namespace
 
-bool is_being_changed(int root) { return exists(root, kMarkPath); }
-
-bool is_marked_as_hidden(int root) { return exists(root, kHiddenPath); }
-
-OutputManifest::OutputManifest(JobState& job, const Hooks& hooks)
+OutputManifest::OutputManifest(JobState& job, const Hooks& hooks, unsigned threads)
     : job_(job),
       home_(std::make_shared<const core::Descriptor>(open_home(job.out_root, true))),
       records_(job.tree.files.size(), home_->get()) {
@@ -153,32 +104,61 @@ OutputManifest::OutputManifest(JobState& job, const Hooks& hooks)
   if (job.request.resume) open_old();
   decide_on_names();  // first, so that a kill never leaves names to be shown
   if (!job.request.resume) {
-    remove_name(home_->get(), kManifestName, 0, kManifestPath);
+    remove_own_file(home_->get(), kManifestPath);
+    hide_names(threads);
     return;
   }
-  trusts_old_ = old_ && !is_being_changed(job.out_root);
-  if (job.request.update && !job.tree.failures.empty()) {
-    throw core::Error(fmt::format(
-        "IN cannot be read to its end ({}: {}), so nobody knows what was deleted there; nothing "
-        "was changed",
-        job.tree.failures[0].path, job.tree.failures[0].what));
-  }
-  const bool updates = job.request.update;
+  trusts_old_ = old_ && !has_own_file(job.out_root, kIsChanging);
+  require_whole_input();
   const bool had_old = old_ != nullptr;
   if (old_) hold_against_input();
   if (!old_) require_files_of_tree();
-  if (had_old && !updates) make_mark(home_->get(), kMark, kMarkPath);
+  if (had_old && !job.request.update) make_mark(home_->get(), kIsChanging);
   job.kept_by = old_.get();
   job.was_interrupted = !trusts_old_;
-  if (!updates) {
-    name_strays();
-    return;
-  }
+  hide_names(threads);
+  update_or_name(hooks);
+}
+
+void OutputManifest::require_whole_input() const {
+  if (!job_.request.update || job_.tree.failures.empty()) return;
+  throw core::Error(fmt::format(
+      "IN cannot be read to its end ({}: {}), so nobody knows what was deleted there; nothing "
+      "was changed",
+      job_.tree.failures[0].path, job_.tree.failures[0].what));
+}
+
+void OutputManifest::hide_names(unsigned threads) {
+  if (!hides_names_) return;
+  complete(names_, job_.tree, *job_.seal, threads);
+  stored_ = stored_tree(names_);
+  job_.out_tree = &stored_;
+}
+
+// Finds what OUT has and IN has not, for --update to remove.
+void OutputManifest::update_or_name(const Hooks& hooks) {
+  if (!job_.request.update) return name_strays();
   if (!trusts_old_) find_strays();
-  if (job.request.dry_run) return;
+  if (job_.request.dry_run) return;
   require_meant(hooks);
-  make_mark(home_->get(), kMark, kMarkPath);
+  make_mark(home_->get(), kIsChanging);
   remove_gone();
+}
+
+// What an interrupted job may have left in OUT, and IN does not have any more; directories before
+// what lies in them. cost: a scan. throws: core::SystemError if the root cannot be read.
+std::vector<Stray> OutputManifest::strays() const {
+  const Tree found = scan(job_.out_root, {}, Temporaries::leave_out, true);
+  std::vector<Stray> strays;
+  if (hides_names_) {
+    for (std::string& path : files_without_name(found, names_)) {
+      strays.push_back({std::move(path), false});
+    }
+  } else {
+    strays = shown_strays(found, job_.tree);
+  }
+  find_strangers(found, job_.out_root, *job_.seal, strays);
+  return strays;
 }
 
 std::vector<std::string> OutputManifest::would_remove() const {
@@ -191,20 +171,16 @@ std::vector<std::string> OutputManifest::would_remove() const {
 
 // A manifest decides; the mark, which anybody can make or remove, where there is none to be read.
 void OutputManifest::decide_on_names() {
-  const bool marked = exists(home_->get(), kHidden);
-  const bool goes_on = job_.request.resume && exists(home_->get(), "keys") &&
-                       (exists(home_->get(), kManifestName) || marked);
+  const bool marked = has_own_file(job_.out_root, kHidesNames);
+  const bool goes_on = job_.request.resume && has_own_file(job_.out_root, kKeysPath) &&
+                       (has_own_file(job_.out_root, kManifestPath) || marked);
   if (old_) require_mark(job_.out_root, old_->head().hidden_names);
   if (goes_on && job_.request.hide_names && !marked) {
     throw core::UsageError("OUT shows its names; --hide-names begins anew with --force");
   }
-  job_.hides_names = job_.request.hide_names || (job_.request.resume && marked);
+  hides_names_ = job_.request.hide_names || (job_.request.resume && marked);
   if (job_.request.dry_run) return;
-  if (job_.hides_names) {
-    make_mark(home_->get(), kHidden, kHiddenPath);
-  } else {
-    remove_name(home_->get(), kHidden, 0, kHiddenPath);
-  }
+  hides_names_ ? make_mark(home_->get(), kHidesNames) : remove_own_file(home_->get(), kHidesNames);
 }
 
 // By the key that the job seals with alone: others may know a key of a slot that fits a manifest.
@@ -222,6 +198,7 @@ void OutputManifest::open_old() {
 }
 
 void OutputManifest::hold_against_input() {
+  if (hides_names_) names_.resize(job_.tree.files.size());
   try {
     old_->merge_with(job_.tree, [&](const ManifestEntry* listed, const TreeWalk* found) {
       if (listed == nullptr) return;
@@ -229,7 +206,8 @@ void OutputManifest::hold_against_input() {
       const bool stays = found != nullptr && found->kind() == listed->kind;
       if (stays && listed->kind == EntryKind::file) {
         records_.put(found->index(), record_of(*listed));
-      } else if (!stays && old_->head().hidden_names) {
+        if (hides_names_) names_[found->index()] = listed->stored_name;
+      } else if (!stays && hides_names_) {
         if (listed->kind == EntryKind::file) {
           gone_.push_back({text_of_stored(listed->stored_name), false, false, listed->path});
         }
@@ -241,6 +219,7 @@ void OutputManifest::hold_against_input() {
     if (job_.request.update) throw_damaged(error);
     old_.reset();  // as if there were none
     gone_.clear();
+    names_.clear();
     records_ = FileRecords(job_.tree.files.size(), home_->get());
   }
 }
@@ -263,7 +242,7 @@ void OutputManifest::require_files_of_tree() const {
 void OutputManifest::name_strays() {
   gone_.clear();
   if (!job_.tree.failures.empty()) return;  // nobody knows what IN has
-  for (const Stray& stray : strays_of(job_.out_root, job_.tree, *job_.seal, job_.hides_names)) {
+  for (const Stray& stray : strays()) {
     keeps_mark_ = keeps_mark_ || !stray.of_stranger;
     failures_.push_back(
         {stray.path, stray.of_stranger ? "is in OUT, but not sealed with its key; remove it"
@@ -274,7 +253,7 @@ void OutputManifest::name_strays() {
 
 // Adds what an interrupted job may have left, and the manifest does not have.
 void OutputManifest::find_strays() {
-  for (Stray& stray : strays_of(job_.out_root, job_.tree, *job_.seal, job_.hides_names)) {
+  for (Stray& stray : strays()) {
     if (!stray.of_stranger) gone_.push_back(std::move(stray));
   }
   const auto place = [](const Stray& gone) { return std::tie(gone.path, gone.directory); };
@@ -337,7 +316,10 @@ void OutputManifest::remove(const Stray& gone) {
     throw core::SystemError("remove the file of keys", gone.path, EBUSY);
   }
   core::let_owner_work(parent.get());
-  remove_name(parent.get(), name.c_str(), gone.directory ? AT_REMOVEDIR : 0, gone.path);
+  const int how = gone.directory ? AT_REMOVEDIR : 0;
+  if (unlinkat(parent.get(), name.c_str(), how) != 0 && errno != ENOENT) {
+    throw core::SystemError("remove", gone.path, errno);
+  }
   ++removed_;
 }
 
@@ -350,7 +332,7 @@ bool OutputManifest::keeps(Directories& directories, std::uint32_t file) {
   if (time == kNoTime || time != job_.tree.times[file] || place.mode != record.mode) return false;
   struct stat sealed {};
   try {
-    const DirectoryEntry lies = directories.output_of(job_, file, record);
+    const DirectoryEntry lies = directories.output_of(job_, file);
     if (fstatat(lies.directory->get(), lies.name.c_str(), &sealed, AT_SYMLINK_NOFOLLOW) != 0) {
       return false;
     }
@@ -375,7 +357,7 @@ ManifestHash OutputManifest::write(std::vector<Failure>& failures) {
                           .records = records_,
                           .seal = *job_.seal,
                           .generation = old_ ? old_->head().generation + 1 : 1,
-                          .hidden_names = job_.hides_names};
+                          .stored_names = hides_names_ ? &names_ : nullptr};
   if (old_ && job_.request.update && says_the_same(*old_, sealed)) return old_->root();
   return write_manifest(sealed, home_, job_.request.fsync, failures);
 }
@@ -398,9 +380,9 @@ std::optional<ManifestHash> OutputManifest::finish(std::vector<Failure>& failure
     return std::nullopt;
   }
   try {
-    if (keeps_mark_) make_mark(home_->get(), kMark, kMarkPath);
+    if (keeps_mark_) make_mark(home_->get(), kIsChanging);
     const ManifestHash root = write(failures);
-    if (!keeps_mark_) remove_name(home_->get(), kMark, 0, kMarkPath);
+    if (!keeps_mark_) remove_own_file(home_->get(), kIsChanging);
     return root;
   } catch (const core::Error& error) {
     failures.push_back({kManifestPath, error.what()});

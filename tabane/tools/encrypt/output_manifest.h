@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "tabane/tools/encrypt/file_task.h"
+#include "tabane/tools/encrypt/hidden_names.h"
 #include "tabane/tools/encrypt/manifest_file.h"
 
 namespace tabane::encrypt {
@@ -24,14 +25,16 @@ class OutputManifest {
  public:
   // Takes the manifest of a tree away that --force replaces. Marks one that is changed, until
   // finish(): whoever reads the tree meanwhile, or after a kill, is told. Decides whether the job
-  // hides names, as it is asked to or as the tree that it goes on with does. Goes on with what the
+  // hides names, as it is asked to or as the tree that it goes on with does: then it is told which
+  // tree it writes. Goes on with what the
   // manifest has; with --update, removes what stands in the way of the work, and otherwise names as
   // failures what OUT alone has: until an update could remove it, the mark stays. A dry run of an
   // update changes nothing and only finds what it would remove. throws: core::SystemError;
   // core::Error if the manifest that an update needs is damaged, if there is none to go on with
   // beside files of another tree, or if the mark of hidden names contradicts it;
   // core::UsageError if an update would remove too much.
-  OutputManifest(JobState& job, const Hooks& hooks);
+  // threads: for what can be shared out.
+  OutputManifest(JobState& job, const Hooks& hooks, unsigned threads);
 
   // Paths of what a dry run has found, as the plain tree had them as far as that is known;
   // directories end in '/'.
@@ -49,6 +52,9 @@ class OutputManifest {
 
  private:
   void decide_on_names();
+  void hide_names(unsigned threads);
+  void require_whole_input() const;
+  void update_or_name(const Hooks& hooks);
   bool knows_all() const;
   // With --update: whether the manifest has a file as it is, and the sealed one is there with its
   // size and time. Thread-safe; one thread's directories. cost: one fstatat.
@@ -57,6 +63,7 @@ class OutputManifest {
   void hold_against_input();
   void require_files_of_tree() const;
   void name_strays();
+  std::vector<Stray> strays() const;
   void find_strays();
   void require_meant(const Hooks& hooks) const;
   void remove_gone();
@@ -66,6 +73,9 @@ class OutputManifest {
   JobState& job_;
   core::SharedDescriptor home_;
   FileRecords records_;
+  bool hides_names_ = false;
+  StoredNames names_;  // if they are hidden, from then on
+  Tree stored_;        // the same
   std::unique_ptr<TreeManifest> old_;
   bool trusts_old_ = false;         // no update was interrupted since it was written
   std::vector<Stray> gone_;         // of the sealed tree, directories before what lies in them
@@ -74,12 +84,5 @@ class OutputManifest {
   std::vector<Failure> failures_;
   std::uint64_t removed_ = 0;
 };
-
-// Whether a job that changes the sealed tree below `root` is at work, or was killed.
-bool is_being_changed(int root);
-
-// Whether the sealed tree below `root` has the mark of hidden names, .tabane/hidden-names.
-bool is_marked_as_hidden(int root);
-inline constexpr const char* kHiddenPath = ".tabane/hidden-names";
 
 }  // namespace tabane::encrypt

@@ -32,10 +32,10 @@ class Update : public SealsATree {
     EXPECT_TRUE(job(Direction::encrypt, in, sealed).failures.empty());
   }
 
-  Outcome job(Direction direction, const fs::path& from, const fs::path& to) const {
+  JobReport job(Direction direction, const fs::path& from, const fs::path& to) const {
     return run_job(request(direction, from, to));
   }
-  Outcome update() const { return run_job(updating()); }
+  JobReport update() const { return run_job(updating()); }
 
   // But tabane's own directory, whose time changes.
   static Entries everything(const fs::path& root) {
@@ -47,7 +47,7 @@ class Update : public SealsATree {
   }
   void expect_same_as_input() const {
     fs::remove_all(root / "opened");
-    const Outcome back = job(Direction::decrypt, sealed, root / "opened");
+    const JobReport back = job(Direction::decrypt, sealed, root / "opened");
     EXPECT_TRUE(back.failures.empty()) << back.failures[0].path << ": " << back.failures[0].what;
     EXPECT_EQ(everything(root / "opened"), everything(in));
   }
@@ -55,7 +55,7 @@ class Update : public SealsATree {
 
 TEST_F(Update, LeavesATreeAloneInWhichNothingChanged) {
   const auto before = everything(sealed);
-  const Outcome outcome = update();
+  const JobReport outcome = update();
   EXPECT_EQ(outcome.files, 0u);
   EXPECT_EQ(outcome.files_kept, 5u);
   EXPECT_EQ(outcome.removed, 0u);
@@ -72,7 +72,7 @@ TEST_F(Update, SealsWhatIsNewOrChangedAndRemovesWhatIsGone) {
   fs::remove_all(in / "d/e");
   fs::remove(in / "link");
   fs::create_symlink("b", in / "link");
-  const Outcome outcome = update();
+  const JobReport outcome = update();
   EXPECT_TRUE(outcome.failures.empty());
   EXPECT_EQ(outcome.files, 2u);
   EXPECT_EQ(outcome.files_kept, 3u);
@@ -100,7 +100,7 @@ TEST_F(Update, TakesAFileThatBecameADirectoryAndTheOtherWay) {
   write_file(in / "d", "a file now");
   fs::remove(in / "b");
   fs::create_symlink("d", in / "b");
-  const Outcome outcome = update();
+  const JobReport outcome = update();
   EXPECT_TRUE(outcome.failures.empty());
   expect_same_as_input();
 }
@@ -136,7 +136,7 @@ TEST_F(Update, MakesAnewWhatIsMissingOrCutInTheSealedTree) {
   fs::remove(sealed / "a");
   fs::resize_file(sealed / "d/long", 1000);
   fs::remove_all(sealed / "d/e");
-  const Outcome outcome = update();
+  const JobReport outcome = update();
   EXPECT_EQ(outcome.files, 3u);
   expect_same_as_input();
 }
@@ -171,7 +171,7 @@ TEST_F(Update, OfATreeWithoutAManifestIsRefusedAndResumingFinishesIt) {
   const auto before = everything(sealed);
   EXPECT_NE(refusal(updating()).find("--resume finishes it"), std::string::npos);
   EXPECT_EQ(everything(sealed), before);
-  const Outcome outcome = run_job(resuming());
+  const JobReport outcome = run_job(resuming());
   EXPECT_EQ(outcome.files, 1u);
   EXPECT_EQ(outcome.files_kept, 4u);
   expect_same_as_input();
@@ -190,7 +190,7 @@ TEST_F(Update, ThatWasInterruptedIsToldAndFinishedByTheNext) {
   const Request verify = request(Direction::verify, sealed, "");
   EXPECT_NE(refusal(verify).find("--update or --resume finishes it"), std::string::npos);
   EXPECT_EQ(refusal(verifying_without_manifest()), "");
-  const Outcome outcome = update();
+  const JobReport outcome = update();
   EXPECT_EQ(outcome.files, 1u);
   EXPECT_EQ(outcome.files_kept, 4u);
   EXPECT_EQ(outcome.leftovers_removed, 1u);
@@ -214,7 +214,7 @@ TEST_F(Update, RemovesWhatAnInterruptedOneHadAddedAndNothingOfStrangers) {
   write_file(sealed / ".tabane/changing", "");
   write_file(sealed / "d/e/of-a-stranger", "kept");
   fs::remove_all(in / "d/e");
-  const Outcome outcome = update();
+  const JobReport outcome = update();
   ASSERT_EQ(outcome.failures.size(), 1u);
   EXPECT_EQ(outcome.failures[0].path, "d/e");
   EXPECT_EQ(read_file(sealed / "d/e/of-a-stranger"), "kept");
@@ -225,7 +225,7 @@ TEST_F(Update, IsNotDoneUntilWhatCouldNotBeRemovedIsGone) {
   write_file(sealed / "d/e/of-a-stranger", "kept");
   fs::remove_all(in / "d/e");
   for (int i = 0; i < 2; ++i) {
-    const Outcome outcome = update();
+    const JobReport outcome = update();
     ASSERT_EQ(outcome.failures.size(), 1u) << i;
     EXPECT_EQ(outcome.failures[0].path, "d/e");
     EXPECT_NE(refusal(request(Direction::verify, sealed, "")).find("--update"), std::string::npos);
@@ -276,7 +276,7 @@ TEST_F(Update, ThatIsMadeMeanwhileIsToldAndNothingElse) {
       } else {
         hooks.progress = [&](const Progress&) { once(); };
       }
-      const Outcome outcome = run_job(r, hooks);
+      const JobReport outcome = run_job(r, hooks);
       ASSERT_EQ(outcome.failures.size(), 1u) << c.what;
       EXPECT_EQ(outcome.failures[0].path, "") << c.what;
       EXPECT_NE(outcome.failures[0].what.find("verify again"), std::string::npos) << c.what;
@@ -312,7 +312,7 @@ TEST_F(Update, ThatIsMadeMeanwhileIsToldByADecryptionThatLacksSomething) {
     return false;
   };
   Request again = request_with_passphrase(request(Direction::decrypt, sealed, root / "opened"));
-  const Outcome outcome = run_job(again, before_the_manifest);
+  const JobReport outcome = run_job(again, before_the_manifest);
   ASSERT_EQ(outcome.failures.size(), 1u);
   EXPECT_NE(outcome.failures[0].what.find("decrypt --resume"), std::string::npos);
   again.resume = true;
@@ -359,7 +359,7 @@ TEST_F(Update, AndResumingKeepNoFileThatWasPutBackOrExchanged) {
       plant(older / "a", "d/c");  // another one
       if (interrupted) write_file(sealed / ".tabane/changing", "");
       const bool looks = interrupted || !by_update;  // an update goes by sizes and times
-      const Outcome outcome = run_job(by_update ? updating() : resuming());
+      const JobReport outcome = run_job(by_update ? updating() : resuming());
       EXPECT_EQ(outcome.files_unlisted, looks ? 2u : 0u);
       EXPECT_EQ(outcome.files, looks ? 2u : 0u);
       EXPECT_TRUE(outcome.failures.empty());
@@ -377,7 +377,7 @@ TEST_F(Update, RemovesWhatResumingNamesAndResumingDoesNot) {
     const std::string name = interrupted ? "d/c" : "b";
     fs::remove(in / name);
     if (interrupted) fs::remove(sealed / ".tabane/manifest");
-    const Outcome outcome = run_job(resuming());
+    const JobReport outcome = run_job(resuming());
     ASSERT_EQ(outcome.failures.size(), 1u);
     EXPECT_EQ(outcome.failures[0].path, name);
     EXPECT_NE(outcome.failures[0].what.find("--update removes it"), std::string::npos);
@@ -388,7 +388,7 @@ TEST_F(Update, RemovesWhatResumingNamesAndResumingDoesNot) {
     expect_same_as_input();
   }
   write_file(sealed / "of-a-stranger", "kept");
-  const Outcome outcome = run_job(resuming());
+  const JobReport outcome = run_job(resuming());
   ASSERT_EQ(outcome.failures.size(), 1u);
   EXPECT_EQ(outcome.failures[0].path, "of-a-stranger");
   EXPECT_EQ(job(Direction::verify, sealed, "").failures.size(), 1u);

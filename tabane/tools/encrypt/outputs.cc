@@ -13,23 +13,12 @@
 #include "tabane/core/output_file.h"
 #include "tabane/core/temporary_file.h"
 #include "tabane/tools/encrypt/attributes.h"
-#include "tabane/tools/encrypt/hidden_names.h"
 #include "tabane/tools/encrypt/tree_home.h"
 
 namespace tabane::encrypt {
 namespace {
 
 constexpr int kOpenRoot = O_RDONLY | O_CLOEXEC | O_DIRECTORY;
-
-// Of a tree with hidden names: its directories have two hexadecimal digits.
-std::size_t remove_leftovers_of_stored(int out_root) {
-  std::size_t removed = core::remove_leftovers(out_root);
-  for (const std::string& name : stored_directories()) {
-    const core::Descriptor directory(openat(out_root, name.c_str(), kOpenRoot | O_NOFOLLOW));
-    if (directory.valid()) removed += core::remove_leftovers(directory.get());
-  }
-  return removed;
-}
 
 // By a job on a single file or a stream.
 std::set<core::FileId> what_is_read(const Places& places) {
@@ -47,33 +36,31 @@ std::set<core::FileId> what_is_read(const Places& places) {
 
 }  // namespace
 
-Leftovers remove_leftovers_in(const Places& places, int out_root, bool hides_names) {
-  if (places.single_file) return {core::remove_own_leftovers(out_root, what_is_read(places))};
-  if (hides_names) return {remove_leftovers_of_stored(out_root)};
-  DirectoryOpener directories(places.tree, out_root, false);
+std::size_t remove_leftovers_beside(const Places& places, int out_root) {
+  return core::remove_own_leftovers(out_root, what_is_read(places));
+}
+
+Leftovers remove_leftovers_of(const Tree& written, int out_root) {
+  DirectoryOpener directories(written, out_root, false);
   // Files of IN that have such a name themselves.
   std::set<std::pair<std::uint32_t, std::string>> own;
-  for (const TreeFile& file : places.tree.files) {
-    const char* const name = places.tree.name(file.name_at);
+  for (const TreeFile& file : written.files) {
+    const char* const name = written.name(file.name_at);
     if (core::is_temporary_name(name)) own.emplace(file.directory, name);
   }
   Leftovers found;
   if (const core::Descriptor home = open_home(out_root, false); home.valid()) {
     found.removed += core::remove_leftovers(home.get());
   }
-  for (std::uint32_t i = 0; i < places.tree.directories.size(); ++i) {
+  for (std::uint32_t i = 0; i < written.directories.size(); ++i) {
     try {
       const core::SharedDescriptor directory = directories.open(i);
-      if (places.tree.has_place(core::identity_of(directory->get()))) continue;  // refused later
+      if (written.has_place(core::identity_of(directory->get()))) continue;  // refused later
       std::vector<std::string> unmarked;
-      found.removed += core::remove_leftovers(
-          directory->get(),
-          [&](const std::string& name) {
-            return own.contains({i, name});
-          },
-          &unmarked);
+      const auto is_own = [&](const std::string& name) { return own.contains({i, name}); };
+      found.removed += core::remove_leftovers(directory->get(), is_own, &unmarked);
       for (const std::string& name : unmarked) {
-        found.unmarked.push_back(std::filesystem::path(places.tree.path(i)) / name);
+        found.unmarked.push_back(std::filesystem::path(written.path(i)) / name);
       }
     } catch (const core::SystemError&) {
       continue;  // not made yet, or told when a file goes there
@@ -84,8 +71,9 @@ Leftovers remove_leftovers_in(const Places& places, int out_root, bool hides_nam
 
 OutputRoot open_output_root(const Places& places, const Request& request) {
   OutputRoot root;
-  root.made = !places.single_file && mkdir(places.out_path.c_str(), kUnfinishedRoot) == 0;
-  if (!places.single_file && !root.made && errno != EEXIST) {
+  const bool is_tree = places.shape == Shape::tree;
+  root.made = is_tree && mkdir(places.out_path.c_str(), kUnfinishedRoot) == 0;
+  if (is_tree && !root.made && errno != EEXIST) {
     throw core::SystemError("make the directory", request.out, errno);
   }
   root.directory.reset(open(places.out_path.c_str(), kOpenRoot));
@@ -94,12 +82,20 @@ OutputRoot open_output_root(const Places& places, const Request& request) {
     throw core::SystemError("open", places.out_path, errno);
   }
   // Single files may go into one directory side by side.
-  if (places.single_file) {
+  if (!is_tree) {
     JobLock::require_free(root.directory.get(), request.out);
   } else if ((status.st_mode & 07777) == kUnfinishedRoot) {
     root.made = true;
   }
   return root;
+}
+
+void finish_stream(core::Descriptor& stream, bool fsync, const std::string& name) {
+  // EINVAL, EROFS: there is nothing to wait for.
+  if (fsync && ::fsync(stream.get()) != 0 && errno != EINVAL && errno != EROFS) {
+    throw core::SystemError("fsync", name, errno);
+  }
+  stream.close(name);
 }
 
 }  // namespace tabane::encrypt

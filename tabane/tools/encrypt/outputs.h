@@ -14,7 +14,7 @@ namespace tabane::encrypt {
 // The directory that outputs go to.
 struct OutputRoot {
   core::Descriptor directory;
-  bool made = false;  // by this job, or by one that was interrupted; always false for a single file
+  bool made = false;  // by this job, or by one that was interrupted; false for a single file
 };
 
 // Opens the output's directory; a tree's is made with kUnfinishedRoot if it is missing.
@@ -28,9 +28,15 @@ struct Leftovers {
   std::vector<std::string> unmarked = {};
 };
 
-// Removes what a killed job left in the directories that this job writes to; beside a single file,
-// where other jobs may write, by remove_own_leftovers(). Only for a job that was asked to: of names
-// nobody can tell whose they are. Tells of unmarked ones only in trees whose names show.
-Leftovers remove_leftovers_in(const Places& places, int out_root, bool hides_names);
+// Both remove what killed jobs have left; only for a job that was asked to: of names nobody can
+// tell whose they are. The first in the directories of a tree as it is written, and in .tabane.
+Leftovers remove_leftovers_of(const Tree& written, int out_root);
+// Beside a single file, where other jobs may write, by core::remove_own_leftovers(). Returns how
+// many there were.
+std::size_t remove_leftovers_beside(const Places& places, int out_root);
+
+// Closes a stream that was written to. throws: core::SystemError naming `name` for what a file
+// system says only at the end.
+void finish_stream(core::Descriptor& stream, bool fsync, const std::string& name);
 
 }  // namespace tabane::encrypt

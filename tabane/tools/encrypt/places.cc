@@ -68,14 +68,12 @@ void require_stream(const fs::path& out) {
 
 // What a killed job has left shows when it is opened, but not if nothing authenticates it.
 Temporaries wanted_temporaries(const Request& request) {
-  const bool encrypts = request.direction == Direction::encrypt;
-  return encrypts || request.cipher == Cipher::aes_256_gcm ? Temporaries::take
-                                                           : Temporaries::leave_out;
+  return request.encrypts() || request.opens_sealed() ? Temporaries::take : Temporaries::leave_out;
 }
 
 // At the root of IN nothing may have the name that tabane takes in OUT.
 void require_free_name(const Request& request, int in_root) {
-  if (request.cipher != Cipher::aes_256_gcm || request.hide_names ||
+  if (!request.is_sealed() || request.hide_names ||
       faccessat(in_root, kOwnDirectory, F_OK, AT_SYMLINK_NOFOLLOW) != 0 ||
       is_excluded(request.excludes, kOwnDirectory)) {
     return;
@@ -152,7 +150,7 @@ bool is_root_of_sealed_tree(int directory) {
 bool is_output(const fs::path& path, const Places& places) {
   if (places.out_path.empty()) return false;
   fs::path out = places.out_path;
-  if (places.single_file) out /= places.output_name;
+  if (places.shape != Shape::tree) out /= places.output_name;
   return path.filename() == out.filename() &&
          places_of_output(path.parent_path()) == places_of_output(out.parent_path());
 }
@@ -227,7 +225,7 @@ void require_record_apart(const Request& request, const struct stat& in, const P
       refuse_inside(record, "OUT", places.out_path);
     }
   }
-  if (places.in_root.valid() && request.direction != Direction::encrypt) {
+  if (places.in_root.valid() && !request.encrypts()) {
     require_outside_sealed_tree(places.in_path, record);
   }
 }
@@ -252,21 +250,20 @@ void place_directory(const Request& request, Places& places) {
     if (request.direction == Direction::decrypt) {
       require_outside_sealed_tree(request.in, {"OUT", out});
     }
-    if (fs::exists(out) && !is_empty_directory(out) && !request.force && !request.resume) {
+    if (fs::exists(out) && !is_empty_directory(out) && !request.replaces()) {
       throw_not_empty(request);
     }
     if (request.update) require_tree_to_update(request, out);
     require_parent(out);
     places.out_path = out;
   }
-  const bool encrypts = request.direction == Direction::encrypt;
-  if (!encrypts) {
+  if (!request.encrypts()) {
     places.manifest.reset(
         openat(places.in_root.get(), kManifestPath, O_PATH | O_NOFOLLOW | O_CLOEXEC));
   }
   places.tree = scan(places.in_root.get(), request.excludes, wanted_temporaries(request),
-                     request.cipher == Cipher::aes_256_gcm && !request.hide_names, request.update);
-  if (encrypts) require_free_name(request, places.in_root.get());
+                     request.is_sealed() && !request.hide_names, request.update);
+  if (request.encrypts()) require_free_name(request, places.in_root.get());
   if (!places.out_path.empty()) {
     require_apart_from_all(places.tree, request.in, {"OUT", places.out_path});
   }
@@ -305,7 +302,7 @@ void place_single_output(const Request& request, const struct stat& in, const fs
     places.stream = place;
     return;
   }
-  if (fs::exists(fs::symlink_status(out)) && !request.force && !request.resume) {
+  if (fs::exists(fs::symlink_status(out)) && !request.replaces()) {
     throw core::UsageError(fmt::format("OUT ({}) exists; --force replaces it", out.string()));
   }
   require_parent(place.path);
@@ -314,7 +311,7 @@ void place_single_output(const Request& request, const struct stat& in, const fs
 }
 
 void place_standard_input(const Request& request, const struct stat& in, Places& places) {
-  places.single_file = true;
+  places.shape = Shape::stream;
   if (request.direction != Direction::verify) place_single_output(request, in, "", places);
 }
 
@@ -324,7 +321,7 @@ void place_file(const Request& request, const struct stat& status, Places& place
         "IN ({}) is a file; --update brings a sealed directory tree up to date", request.in));
   }
   const fs::path in = fs::canonical(request.in);
-  places.single_file = true;
+  places.shape = Shape::file;
   places.in_path = in.parent_path();
   places.in_root.reset(open(in.parent_path().c_str(), kDirectory));
   if (!places.in_root.valid()) throw core::SystemError("open", in.parent_path().string(), errno);
@@ -350,8 +347,7 @@ void require_own_directory(const Request& request, const Tree& tree) {
 
 // A directory that was never encrypted would otherwise give a failure for each of its files.
 void require_sealed_files(const Request& request, const Places& places) {
-  const bool opens = request.direction != Direction::encrypt;
-  if (!opens || request.cipher != Cipher::aes_256_gcm) return;
+  if (!request.opens_sealed()) return;
   if (places.tree.files.empty()) return require_own_directory(request, places.tree);
   if (holds_sealed_files(places.tree, places.in_root.get())) return;
   throw core::Error(fmt::format(
@@ -385,7 +381,7 @@ Places look_at_places(const Request& request) {
 }
 
 void require_still_empty(const Places& places, const Request& request, const JobLock& lock) {
-  if (request.force || request.resume || lock.is_alone_in(places.out_path)) return;
+  if (request.replaces() || lock.is_alone_in(places.out_path)) return;
   throw_not_empty(request);
 }
 

@@ -18,8 +18,12 @@ namespace tabane::encrypt {
 
 class JobLock;
 
+enum class Shape { tree, file, stream };  // of IN
+
 struct Places {
-  Tree tree;
+  Tree tree;  // the plain one, or what a scan found; of a single file or a stream: of that alone
+  // The same files by the names that they are read by, if these are others: see hidden_names.h.
+  std::optional<Tree> tree_as_read;
   core::Descriptor in_root;  // not for standard input, which has an empty tree
   // Of a sealed tree that is read, as it lay there before the scan, without access to its content.
   core::Descriptor manifest;
@@ -27,7 +31,7 @@ struct Places {
   std::string output_name;                 // of a single file
   std::optional<core::OutputPath> stream;  // that a single file goes to; then there is no directory
   std::string out_path;                    // the directory that outputs go to
-  bool single_file = false;
+  Shape shape = Shape::tree;
 };
 
 // Opens and scans the input, and refuses impossible requests. throws: as run_job().

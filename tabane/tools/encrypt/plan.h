@@ -4,6 +4,7 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <utility>
 #include <vector>
@@ -74,6 +75,17 @@ struct Share {
   std::uint64_t files = 0, bytes = 0;                   // of whole files: done
   std::uint64_t files_kept = 0, bytes_kept = 0;         // complete and current already
   std::vector<std::pair<std::uint32_t, FileRecord>> records;  // for the manifest
+};
+
+// Gives the units of a plan to the threads of a process that works with others.
+class UnitSource {
+ public:
+  virtual ~UnitSource() = default;
+  // Returns null if there is none any more, or if the job stops. A unit is done with when the last
+  // pointer to it goes. Thread-safe.
+  virtual std::shared_ptr<Share> next() = 0;
+  // Called every millisecond from the thread that called run_job_threads(). Must not throw.
+  virtual void tick() = 0;
 };
 
 }  // namespace tabane::encrypt

@@ -1,4 +1,4 @@
-// What a job is asked to do, and what it tells while it runs.
+// What a job is asked to do, and what it tells while it runs and at its end.
 #pragma once
 
 #include <cstdint>
@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "tabane/core/statistics.h"
 #include "tabane/crypto/cbc_cipher.h"
 #include "tabane/crypto/engine.h"
 #include "tabane/crypto/key_derivation.h"
@@ -16,6 +17,7 @@
 #include "tabane/tools/encrypt/identity.h"
 #include "tabane/tools/encrypt/manifest_format.h"
 #include "tabane/tools/encrypt/sealed_format.h"
+#include "tabane/tools/encrypt/tree.h"
 
 namespace tabane::encrypt {
 
@@ -45,14 +47,22 @@ struct Request {
       fixed_iv;  // CBC: for all files, nothing stored; otherwise stored in front
   std::vector<std::string> excludes;
   bool dry_run = false;  // plan and check, write nothing
-  bool resume = false;   // keep what is complete and current
-  bool update = false;   // with resume: bring a sealed tree up to date, by its manifest
+  // What becomes of what is in OUT already. Only one of force and resume; update goes with resume.
+  //
+  //           OUT may be        current   other   leftovers of  key and       what IN does
+  //                             outputs   files   killed jobs   manifest      not have
+  //  none     empty             –         fail    stay          new           –
+  //  force    anything          replaced  replaced  removed     new           stays
+  //  resume   anything          stay      replaced  removed     those of OUT  is named
+  //  update   a sealed tree     stay      replaced  removed     those of OUT  is removed
+  bool force = false;
+  bool resume = false;
+  bool update = false;
   // With update: remove what IN lacks even if that is more than half of the files, and more than
   // ten, of which Hooks::may_remove() is asked otherwise.
   bool remove_most = false;
-  bool force = false;  // replace what is there
   bool fsync = false;
-  bool preserve = false;          // modes as they are, see modes.h
+  bool preserve = false;          // modes as they are, see ModePolicy
   bool hide_names = false;        // encrypt: a directory's names and structure only in the manifest
   bool quick = false;             // verify: only the manifest and what it tells files apart by
   bool without_manifest = false;  // decrypt, verify: take the files as they are
@@ -63,8 +73,17 @@ struct Request {
   // Derives keys from passphrases at any cost that a header asks for; see KeyRing.
   bool allow_costly_passphrase = false;
   int passphrase_log2_n = crypto::kPassphraseLog2N;  // of what is written; less is for tests
-  bool measure_copy = true;  // copies some of the input between the work, for Outcome::copy_share
+  bool measure_copy = true;  // copies some of the input between the work, for JobReport::copy_share
+
+  bool is_sealed() const { return cipher == Cipher::aes_256_gcm; }
+  bool encrypts() const { return direction == Direction::encrypt; }
+  bool seals() const { return encrypts() && is_sealed(); }
+  bool opens_sealed() const { return !encrypts() && is_sealed(); }
+  bool replaces() const { return force || resume; }  // what is in OUT
 };
+
+// throws: core::UsageError for options that do not go together, before anything is looked at.
+void check(const Request& request);
 
 struct Progress {
   std::uint64_t files = 0, bytes = 0;              // done
@@ -83,6 +102,44 @@ struct Hooks {
       [](std::uint64_t, std::uint64_t) { return false; };
   // Opens the coprocessor with this index; tests have one that fails.
   std::function<std::unique_ptr<device::Device>(std::size_t)> open_device = device::open_device;
+};
+
+// What became of it.
+struct JobReport {
+  bool complete = false;               // not stopped; there may be failures
+  std::uint64_t files = 0, bytes = 0;  // done in this run; of the input, in whole files
+  std::uint64_t files_kept = 0;        // complete and current already
+  std::uint64_t files_unlisted = 0;    // whole and sealed anew: the manifest in OUT had others
+  std::uint64_t removed = 0;           // files and directories that the input no longer has
+  std::vector<std::string>
+      would_remove;  // those, of a dry run of an update; directories end in '/'
+  std::uint64_t files_total = 0, bytes_total = 0, directories = 0;
+  std::uint64_t links = 0;  // symbolic ones: sealed, restored or looked at
+  std::uint64_t symlinks = 0, special = 0, excluded = 0, leftovers_removed = 0;
+  // Left out when decrypting or verifying: paths of files with the name of a temporary one that are
+  // not whole, are not in the manifest, or are of CBC, which tells nothing of either.
+  std::vector<std::string> temporaries;
+  // Paths in OUT of files that stay, and may be leftovers: see Leftovers. A sealed tree that is
+  // resumed has failures for them.
+  std::vector<std::string> unmarked;
+  std::vector<Failure> failures;  // in the order of the tree
+  // Files of version 1 were opened as a tree, which no manifest vouches for.
+  bool version_1_tree = false;
+  // Paths of files that had changed while they were read, and were done once more.
+  std::vector<std::string> changed;
+  std::optional<ManifestHash> root;  // of the sealed directory tree that was written or read
+  unsigned threads = 0;              // of all ranks
+  int ranks = 1;
+  bool lost_ranks = false;  // one ended, or says nothing any more: nobody can wait for the others
+  // What went wrong with other ranks, whose part rank 0 has done.
+  std::vector<std::string> remarks;
+  crypto::Engine engine = crypto::Engine::openssl;
+  std::vector<std::string>
+      device_remarks;  // why the CPU has done some of what the device was to do
+  double seconds = 0;  // of the work, without key derivation
+  // Speed over that of plain copying by the same threads during the run; nothing if the run did not
+  // show it. See share_of_copying().
+  std::optional<core::Ratio> copy_share;
 };
 
 }  // namespace tabane::encrypt

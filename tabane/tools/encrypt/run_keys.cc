@@ -8,8 +8,6 @@
 #include <utility>
 
 #include "tabane/tools/encrypt/key_proof.h"
-#include "tabane/tools/encrypt/manifest_file.h"
-#include "tabane/tools/encrypt/sealed_format.h"
 #include "tabane/tools/encrypt/tree_home.h"
 
 namespace tabane::encrypt {
@@ -24,10 +22,11 @@ std::string expected_of(const FoundKeys& file, const OpenedKeys& opened) {
 
 // The tree's key by the slots of its files, where those of .tabane/keys do not open: they are
 // damaged, or the tree was sealed for others since.
-std::optional<TreeKey> key_of_files(const Places& places, const TreeId& tree, KeyRing& keys) {
+std::optional<TreeKey> key_of_files(const Tree& found, int root, const TreeId& tree,
+                                    KeyRing& keys) {
   std::optional<TreeSeal> seal;
   try {
-    seal = seal_of_files(places.tree, places.in_root.get(), "", keys);
+    seal = seal_of_files(found, root, keys);
   } catch (const core::Error&) {
     return std::nullopt;  // it is told when all files have been tried
   }
@@ -54,9 +53,8 @@ bool has_keys(int root, std::span<const std::byte> bytes) {
 
 // The tree that OUT has: by the slots of the files that IN has there or, where there are none, as
 // with hidden names, by those of the manifest. throws: core::Error if they do not open.
-std::optional<TreeSeal> seal_there(const Places& places, int out_root, KeyRing& keys) {
-  auto seal = seal_of_files(places.tree, out_root, places.output_name, keys);
-  if (seal || places.single_file) return seal;
+std::optional<TreeSeal> seal_there(const Tree& in, int out_root, KeyRing& keys) {
+  if (auto seal = seal_of_files(in, out_root, keys)) return seal;
   const core::Descriptor manifest = open_own_file(out_root, kManifestPath, kManifestPath);
   if (!manifest.valid()) return std::nullopt;
   Header header;
@@ -88,12 +86,12 @@ void require_no_tree(const Request& request, int out_root, const TreeSeal& seal)
 // Where .tabane/keys was changed, the files in OUT have what it should have, unless the tree was
 // rekeyed. why: none of its slots gives the tree's key; empty: one does, which is not to be relied
 // on alone.
-std::optional<TreeSeal> seal_beside_changed_keys(const Request& request, const Places& places,
+std::optional<TreeSeal> seal_beside_changed_keys(const Request& request, const Tree& in,
                                                  int out_root, std::span<const std::byte> bytes,
                                                  const std::string& why, KeyRing& keys) {
   std::optional<TreeSeal> seal;
   try {
-    seal = seal_there(places, out_root, keys);
+    seal = seal_there(in, out_root, keys);
   } catch (const core::Error&) {
     if (!why.empty()) throw core::Error(why);
     throw core::Error(fmt::format(
@@ -105,17 +103,15 @@ std::optional<TreeSeal> seal_beside_changed_keys(const Request& request, const P
   throw core::Error(why);
 }
 
-std::optional<TreeSeal> seal_to_go_on_with(const Request& request, const Places& places,
-                                           int out_root, KeyRing& keys) {
-  if (!request.resume || out_root < 0) return std::nullopt;
-  std::optional<std::vector<std::byte>> bytes;
-  if (!places.single_file) bytes = read_keys(out_root);
-  if (!bytes) return seal_there(places, out_root, keys);
+std::optional<TreeSeal> seal_to_go_on_with(const Request& request, const Tree& in, int out_root,
+                                           KeyRing& keys) {
+  const std::optional<std::vector<std::byte>> bytes = read_keys(out_root);
+  if (!bytes) return seal_there(in, out_root, keys);
   FoundKeys file;
   try {
     file = find_keys(*bytes);
   } catch (const DamageError&) {
-    return seal_there(places, out_root, keys);
+    return seal_there(in, out_root, keys);
   }
   const auto has_mac = [&](const TreeKey& key) { return mac_fits(*bytes, file.tree, key); };
   OpenedKeys opened = open_keys(file, keys, has_mac);
@@ -129,7 +125,7 @@ std::optional<TreeSeal> seal_to_go_on_with(const Request& request, const Places&
         "--force begins anew",
         request.out, expected_of(file, opened));
   }
-  return seal_beside_changed_keys(request, places, out_root, *bytes, why, keys);
+  return seal_beside_changed_keys(request, in, out_root, *bytes, why, keys);
 }
 
 // What is sealed from now on must be for those whom the tree is for.
@@ -160,18 +156,6 @@ void require_recipients(const Request& request, const TreeSeal& seal) {
   }
 }
 
-TreeSeal new_seal(const Request& request, KeyRing& keys) {
-  Openers openers;
-  openers.recipients = request.recipients;
-  if (!request.passphrase.empty()) {
-    openers.scrypt = crypto::fresh_scrypt_parameters(request.passphrase_log2_n);
-    openers.stretched = &keys.stretched(openers.scrypt);
-  } else if (request.has_key) {
-    openers.key = &request.key;
-  }
-  return make_new_seal(openers);
-}
-
 }  // namespace
 
 OpeningKeys opening_keys(const Request& request) {
@@ -188,12 +172,32 @@ DerivationLimits limits_of(const Request& request) {
   return request.allow_costly_passphrase ? DerivationLimits::none() : DerivationLimits{};
 }
 
-TreeSeal prepare_seal(const Request& request, const Places& places, int out_root, KeyRing& keys) {
-  auto found = seal_to_go_on_with(request, places, out_root, keys);
-  if (found && !places.single_file) require_key_of_manifest(request, out_root, *found);
+TreeSeal seal_of_new_tree(const Request& request, KeyRing& keys) {
+  Openers openers;
+  openers.recipients = request.recipients;
+  if (!request.passphrase.empty()) {
+    openers.scrypt = crypto::fresh_scrypt_parameters(request.passphrase_log2_n);
+    openers.stretched = &keys.stretched(openers.scrypt);
+  } else if (request.has_key) {
+    openers.key = &request.key;
+  }
+  return make_new_seal(openers);
+}
+
+TreeSeal seal_for_file(const Request& request, const Tree& written, int out_root, KeyRing& keys) {
+  std::optional<TreeSeal> found;
+  if (request.resume) found = seal_of_files(written, out_root, keys);
+  if (!found) return seal_of_new_tree(request, keys);
+  require_recipients(request, *found);
+  return std::move(*found);
+}
+
+TreeSeal seal_for_tree(const Request& request, const Tree& in, int out_root, KeyRing& keys) {
+  std::optional<TreeSeal> found;
+  if (request.resume) found = seal_to_go_on_with(request, in, out_root, keys);
+  if (found) require_key_of_manifest(request, out_root, *found);
   if (found) require_recipients(request, *found);
-  TreeSeal seal = found ? std::move(*found) : new_seal(request, keys);
-  if (places.single_file || out_root < 0) return seal;
+  TreeSeal seal = found ? std::move(*found) : seal_of_new_tree(request, keys);
   if (!found && request.resume) require_no_tree(request, out_root, seal);
   if (request.dry_run) return seal;
   const auto bytes = encode_keys_file({seal.header.tree, seal.slots}, seal.key);
@@ -204,10 +208,9 @@ TreeSeal prepare_seal(const Request& request, const Places& places, int out_root
   return seal;
 }
 
-void use_keys_file(const Places& places, bool has_manifest, KeyRing& keys,
+void use_keys_file(const Tree& found, int root, bool has_manifest, KeyRing& keys,
                    std::vector<Failure>& failures) {
   try {
-    const int root = places.in_root.get();
     const auto bytes = read_keys(root);
     if (!bytes) {
       if (!has_manifest || !tree_of_manifest(root)) return;
@@ -221,7 +224,7 @@ void use_keys_file(const Places& places, bool has_manifest, KeyRing& keys,
     });
     if (has_manifest) require_keys_of_manifest(root, file.tree, opened.key);
     const bool by_its_slots = opened.key.has_value();
-    if (!by_its_slots) opened.key = key_of_files(places, file.tree, keys);
+    if (!by_its_slots) opened.key = key_of_files(found, root, file.tree, keys);
     if (!opened.key) return keys.set_expected(file.tree, expected_of(file, opened));
     const bool whole = has_mac(*opened.key);
     if (whole || by_its_slots) keys.set_tree(file.tree, std::move(*opened.key));

@@ -60,14 +60,14 @@ class Sealing : public testing::Test {
     for (const Change& change : changes) change(r);
     return r;
   }
-  Outcome encrypt(std::initializer_list<Change> changes) const {
+  JobReport encrypt(std::initializer_list<Change> changes) const {
     return run_job(request(Direction::encrypt, "in", "sealed", changes));
   }
 
   // What is told of keys that do not open `in`; empty if they do.
   std::string told_of(const std::string& in, std::initializer_list<Change> changes) const {
     try {
-      const Outcome outcome = run_job(request(Direction::verify, in, "", changes));
+      const JobReport outcome = run_job(request(Direction::verify, in, "", changes));
       return outcome.failures.empty() ? "" : outcome.failures[0].path + outcome.failures[0].what;
     } catch (const core::Error& error) {
       return error.what();
@@ -158,7 +158,7 @@ TEST_F(Sealing, TellsOfADamagedFileOfKeysAndOpensWithTheSlotsOfTheFiles) {
   for (const std::size_t at : {std::size_t{0}, std::size_t{30}, good.size() - 1}) {
     write_file(root / "sealed/.tabane/keys", good);
     core::flip_bits(root / "sealed/.tabane/keys", at);
-    const Outcome outcome = run_job(request(Direction::verify, "sealed", "", {with_key}));
+    const JobReport outcome = run_job(request(Direction::verify, "sealed", "", {with_key}));
     EXPECT_EQ(outcome.files, 2u);
     ASSERT_EQ(outcome.failures.size(), 1u);
     EXPECT_EQ(outcome.failures[0].path, ".tabane/keys");
@@ -203,7 +203,7 @@ TEST_F(Sealing, OpensARekeyedTreeByTheRightSlotAmongPlantedAndDamagedOnes) {
         damaged + phrase + recipient, for_me + phrase + recipient, phrase + recipient + costly}) {
     write_file(keys, good.substr(0, 26) + slots + good.substr(good.size() - 32));
     for (const Change& own : {Change(with_passphrase), with_identity(1)}) {
-      const Outcome outcome = run_job(request(Direction::verify, "sealed", "", {own}));
+      const JobReport outcome = run_job(request(Direction::verify, "sealed", "", {own}));
       EXPECT_EQ(outcome.files, 2u);
       ASSERT_EQ(outcome.failures.size(), 1u);
       EXPECT_EQ(outcome.failures[0].path + ": " + outcome.failures[0].what,
@@ -249,7 +249,7 @@ TEST_F(Sealing, OpensFilesBesideAFileOfKeysOfAnotherTree) {
   const TreeSeal planted = make_new_seal({.recipients = std::vector{identity_of(1).recipient}});
   write_file(root / "sealed/.tabane/keys",
              as_text(encode_keys_file({planted.header.tree, planted.slots}, planted.key)));
-  const Outcome outcome = run_job(request(Direction::verify, "sealed", "", {with_identity(1)}));
+  const JobReport outcome = run_job(request(Direction::verify, "sealed", "", {with_identity(1)}));
   EXPECT_EQ(outcome.files, 2u);
   ASSERT_EQ(outcome.failures.size(), 1u);
   EXPECT_EQ(outcome.failures[0].path, ".tabane/keys");
@@ -345,7 +345,7 @@ TEST_F(Sealing, GoesOnWithTheTreeOfAnInterruptedJob) {
   const std::string kept = read_file(root / "sealed/sub/two");
   fs::remove(root / "sealed/one");
   core::leave_behind(root / "sealed/.tabane/.tabane-0123456789abcdef.part", "of a killed run");
-  const Outcome outcome = encrypt({with_key, for_recipient(1), with_resume});
+  const JobReport outcome = encrypt({with_key, for_recipient(1), with_resume});
   EXPECT_EQ(outcome.files, 1u);
   EXPECT_EQ(outcome.files_kept, 1u);
   EXPECT_EQ(outcome.leftovers_removed, 1u);
@@ -439,7 +439,7 @@ TEST_F(Sealing, KeepsOnlyWhatIsSealedWithTheKeyOfTheTree) {
   fs::rename(root / "three", root / "in/three");
   take("three", "old");
   write_file(root / "sealed/.tabane/changing", "");
-  const Outcome outcome = encrypt({with_key, with_resume});
+  const JobReport outcome = encrypt({with_key, with_resume});
   EXPECT_EQ(outcome.files, 1u);
   EXPECT_EQ(outcome.files_kept, 2u);
   EXPECT_EQ(header_of(root / "sealed/three").tree, header_of(root / "sealed/one").tree);

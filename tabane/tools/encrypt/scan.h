@@ -9,9 +9,6 @@
 
 namespace tabane::encrypt {
 
-// At the root of a sealed tree this directory is tabane's.
-inline constexpr const char* kOwnDirectory = ".tabane";
-
 // Walks what lies below the open directory `root`. excludes: shell patterns (fnmatch) held against
 // the name, or, if they contain a '/', against the path below the root; a directory that matches is
 // left out with all below it. cost: one fstatat a file or directory; 24 bytes and

@@ -56,7 +56,7 @@ class SealedTree : public SealsATree {
     }
   }
 
-  Outcome encrypt() const { return run_job(request(Direction::encrypt, in, sealed)); }
+  JobReport encrypt() const { return run_job(request(Direction::encrypt, in, sealed)); }
   void encrypt_anew() const {
     fs::remove_all(sealed);
     EXPECT_TRUE(encrypt().failures.empty());
@@ -85,12 +85,12 @@ class SealedTree : public SealsATree {
 
 TEST_F(SealedTree, ComesBackWithLinksModesAndTimes) {
   const auto original = everything(in);
-  const Outcome there = encrypt();
+  const JobReport there = encrypt();
   EXPECT_EQ(there.links, 3u);
   EXPECT_EQ(there.symlinks, 0u);
   EXPECT_TRUE(there.root.has_value());
   EXPECT_FALSE(fs::exists(fs::symlink_status(sealed / "to-a")));
-  const Outcome back = run_job(request(Direction::decrypt, sealed, root / "opened"));
+  const JobReport back = run_job(request(Direction::decrypt, sealed, root / "opened"));
   EXPECT_TRUE(back.failures.empty());
   EXPECT_EQ(back.links, 3u);
   EXPECT_EQ(back.root, there.root);
@@ -403,7 +403,7 @@ TEST_F(SealedTree, NamesADirectoryInThePlaceOfAFile) {
   Request back = request(Direction::decrypt, sealed, root / "opened");
   back.resume = true;
   fs::create_directories(root / "opened/d/e/deep");
-  Outcome outcome = run_job(back);
+  JobReport outcome = run_job(back);
   ASSERT_EQ(outcome.failures.size(), 1u);
   EXPECT_EQ(outcome.failures[0].path, "d/e/deep");
   EXPECT_EQ(outcome.failures[0].what, "deep: is a directory, so it is not replaced; move it away");
@@ -487,7 +487,7 @@ TEST_F(SealedTree, LeavesOutOnlyDamagedFilesWithATemporaryNameWhereNoManifestTel
   Request alone = request(Direction::decrypt, sealed, root / "opened");
   alone.without_manifest = true;
   alone.threads = 3;  // which share the file
-  const Outcome outcome = run_job(alone);
+  const JobReport outcome = run_job(alone);
   EXPECT_TRUE(outcome.failures.empty());
   EXPECT_EQ(outcome.temporaries, Lines{half});
   EXPECT_EQ(read_file(root / "opened/d" / name), content);
@@ -587,10 +587,10 @@ TEST_F(SealedTree, OpensEachFileByItself) {
 }
 
 TEST_F(SealedTree, ShowsByItsRootThatAllOfItWasPutBack) {
-  const Outcome first = encrypt();
+  const JobReport first = encrypt();
   fs::copy(sealed, root / "older", fs::copy_options::recursive);
   write_file(in / "b", "the new file b");
-  const Outcome second = run_job(resuming());
+  const JobReport second = run_job(resuming());
   ASSERT_TRUE(first.root && second.root);
   EXPECT_NE(*first.root, *second.root);
   Request with_root = request(Direction::verify, sealed, "");

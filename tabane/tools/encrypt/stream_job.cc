@@ -78,7 +78,7 @@ class StandardInput {
 // A file under a temporary name, a stream, or nothing when verifying.
 class Output {
  public:
-  Output(const Request& request, const Places& places, Outcome& outcome) : request_(request) {
+  Output(const Request& request, const Places& places, JobReport& outcome) : request_(request) {
     if (request.direction == Direction::verify) return;
     if (places.stream) {
       stream_ = core::open_stream(*places.stream);
@@ -88,7 +88,7 @@ class Output {
     const mode_t mode = request.direction == Direction::decrypt ? 0600 : 0666;
     directory_ = std::make_shared<core::Descriptor>(open_output_root(places, request).directory);
     if (request.force) {
-      outcome.leftovers_removed = remove_leftovers_in(places, directory_->get(), false).removed;
+      outcome.leftovers_removed = remove_leftovers_beside(places, directory_->get());
     }
     file_.emplace(directory_, places.output_name, mode);
   }
@@ -103,11 +103,7 @@ class Output {
     if (file_) {
       file_->commit({.replace = request_.force, .fsync = request_.fsync});
     } else if (stream_.valid()) {
-      // EINVAL, EROFS: there is nothing to wait for.
-      if (request_.fsync && fsync(stream_.get()) != 0 && errno != EINVAL && errno != EROFS) {
-        throw core::SystemError("fsync", name(), errno);
-      }
-      stream_.close(name());
+      finish_stream(stream_, request_.fsync, name());
     }
   }
 
@@ -187,13 +183,13 @@ void open_input(const OpenedHeader& opened, crypto::Engine engine, StandardInput
   }
 }
 
-void work(const Request& request, const Places& places, KeyRing& keys, const Hooks& hooks,
-          Outcome& outcome) {
+void work(const Request& request, const Places& places, const Hooks& hooks, JobReport& outcome) {
+  KeyRing keys(opening_keys(request), limits_of(request), hooks.stop_requested);
   StandardInput input(hooks);
   std::optional<TreeSeal> seal;
   std::optional<OpenedHeader> opened;
-  if (request.direction == Direction::encrypt) {
-    seal = prepare_seal(request, places, -1, keys);
+  if (request.encrypts()) {
+    seal = seal_of_new_tree(request, keys);
   } else {
     opened = open_header(input, keys);
   }
@@ -214,31 +210,14 @@ void work(const Request& request, const Places& places, KeyRing& keys, const Hoo
 
 }  // namespace
 
-void check_stream(const Request& request) {
-  const bool reads = request.in == kStandardStream, writes = request.out == kStandardStream;
-  if (!reads && !writes) return;
-  const auto refuse_if = [](bool given, const char* what, const char* why) {
-    if (given) throw core::UsageError(fmt::format("{} does not go with -: {}", what, why));
-  };
-  refuse_if(request.dry_run, "--dry-run", "a stream can be read only once");
-  refuse_if(request.update, "--update", "it brings a directory up to date");
-  refuse_if(request.resume, "--resume", "a stream has to be read and written from its beginning");
-  if (!reads) return;
-  refuse_if(request.quick || request.root || request.without_manifest,
-            "--quick, --root or --without-manifest", "a stream has no manifest");
-  refuse_if(request.hide_names, "--hide-names", "a stream has no names");
-  refuse_if(request.cipher != Cipher::aes_256_gcm, "--cipher aes-*-cbc",
-            "a stream is written before its end is known, so it must be authenticated");
-}
-
-Outcome run_stream(const Request& request, const Places& places, crypto::Engine engine,
-                   KeyRing& keys, const Hooks& hooks) {
-  Outcome outcome;
+JobReport run_stream(const Request& request, const Places& places, crypto::Engine engine,
+                     const Hooks& hooks) {
+  JobReport outcome;
   outcome.files_total = 1;
   outcome.threads = 1;
   outcome.engine = engine;
   try {
-    work(request, places, keys, hooks, outcome);
+    work(request, places, hooks, outcome);
     outcome.complete = true;
   } catch (const Stopped&) {
     // What was written to a stream stays there; a file never got its name.

@@ -2,21 +2,16 @@
 // the other, by one thread.
 #pragma once
 
-#include "tabane/tools/encrypt/job.h"
-#include "tabane/tools/encrypt/key_ring.h"
 #include "tabane/tools/encrypt/places.h"
 
 namespace tabane::encrypt {
 
-// throws: core::UsageError for what does not go with IN or OUT as a standard stream.
-void check_stream(const Request& request);
-
 // A file as output appears complete or not at all; a stream gets each chunk once it is
 // authenticated. What is wrong with a chunk, or that the last one is missing, is a failure in the
-// outcome. No Outcome::complete: the job was asked to stop.
+// outcome. No JobReport::complete: the job was asked to stop.
 // throws: core::Error if the header or the key does not fit, before anything is written;
 // core::SystemError if the input cannot be read or the output written. memory: a few chunks.
-Outcome run_stream(const Request& request, const Places& places, crypto::Engine engine,
-                   KeyRing& keys, const Hooks& hooks);
+JobReport run_stream(const Request& request, const Places& places, crypto::Engine engine,
+                     const Hooks& hooks);
 
 }  // namespace tabane::encrypt

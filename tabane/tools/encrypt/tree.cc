@@ -116,7 +116,20 @@ core::Descriptor DirectoryOpener::step(int parent, std::uint32_t directory) cons
   return opened;
 }
 
+core::SharedDescriptor DirectoryOpener::held_or_opened(std::uint32_t directory) {
+  if (directory == 0) return root_;
+  all_.resize(tree_.directories.size());
+  core::SharedDescriptor held = all_[directory];
+  if (!held) {
+    const auto parent = held_or_opened(tree_.directories[directory].parent);
+    held = std::make_shared<const core::Descriptor>(step(parent->get(), directory));
+    all_[directory] = held;
+  }
+  return held;
+}
+
 core::SharedDescriptor DirectoryOpener::open(std::uint32_t directory) {
+  if (keep_ == kAll) return held_or_opened(directory);
   core::SharedDescriptor reached = nearest(directory);
   for (; !steps_.empty(); steps_.pop_back()) {
     reached = std::make_shared<const core::Descriptor>(step(reached->get(), steps_.back()));

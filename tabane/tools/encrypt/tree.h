@@ -72,6 +72,9 @@ struct Tree {
   std::string path(std::uint32_t directory, std::uint64_t name_at) const;
 };
 
+// At the root of a sealed tree this directory is tabane's.
+inline constexpr const char* kOwnDirectory = ".tabane";
+
 // Returns the target of a symbolic link in an open directory.
 // throws: core::SystemError naming the link; core::Error if the target has more than 1 MiB.
 std::string read_link(int directory, const char* name);
@@ -83,7 +86,8 @@ class DirectoryOpener {
   // make: directories that are missing are made, with mode 0700, and those that are one with a
   // directory of the tree are refused; the owner may change all of them from then on. tree, root:
   // live as long as this. keep: descriptors held, at least 1. Going up from level n costs about n /
-  // keep steps a level.
+  // keep steps a level. kAll: each that was opened is held, for files that come in no order.
+  static constexpr std::size_t kAll = ~std::size_t{0};
   DirectoryOpener(const Tree& tree, int root, bool make, std::size_t keep = 2);
   // Returns the directory; for the root, `root` itself. throws: core::SystemError naming the path;
   // core::Error if it is refused.
@@ -96,6 +100,7 @@ class DirectoryOpener {
     core::SharedDescriptor opened;
   };
 
+  core::SharedDescriptor held_or_opened(std::uint32_t directory);
   core::SharedDescriptor nearest(std::uint32_t directory);
   core::Descriptor step(int parent, std::uint32_t directory) const;
 
@@ -103,8 +108,15 @@ class DirectoryOpener {
   core::SharedDescriptor root_;  // not closed
   bool make_;
   std::size_t keep_;
+  std::vector<core::SharedDescriptor> all_;  // with kAll, by number; null: not opened yet
   std::vector<Held> chain_;           // the innermost of the path to the last one, outermost first
   std::vector<std::uint32_t> steps_;  // below the nearest one held, innermost first
+};
+
+// A file by its name in an open directory.
+struct DirectoryEntry {
+  core::SharedDescriptor directory;
+  std::string name;
 };
 
 // Visits each directory before what it holds, in the order of compare_paths(), if the tree came

@@ -19,11 +19,12 @@
 #include "tabane/core/error.h"
 #include "tabane/core/output_file.h"
 #include "tabane/core/temporary_file.h"
-#include "tabane/tools/encrypt/scan.h"
 #include "tabane/tools/encrypt/tree.h"
 
 namespace tabane::encrypt {
 namespace {
+
+constexpr const char* name_at_home(const char* path) { return path + sizeof ".tabane"; }
 
 constexpr const char* kKeysName = "keys";
 constexpr const char* kLockName = "lock";
@@ -122,9 +123,25 @@ core::Descriptor open_own_file(int directory, const char* name, const char* path
                                : "not a regular file"));
 }
 
+bool has_own_file(int root, const char* path) {
+  return faccessat(root, path, F_OK, AT_SYMLINK_NOFOLLOW) == 0;
+}
+
+void make_mark(int home, const char* path) {
+  const core::Descriptor mark(openat(
+      home, name_at_home(path), O_WRONLY | O_CREAT | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK, 0666));
+  if (!mark.valid()) throw core::SystemError("make", path, errno);
+}
+
+void remove_own_file(int home, const char* path) {
+  if (unlinkat(home, name_at_home(path), 0) != 0 && errno != ENOENT) {
+    throw core::SystemError("remove", path, errno);
+  }
+}
+
 std::vector<std::string> strangers_at_home(int root) {
-  constexpr std::array<std::string_view, 5> kNames = {kKeysName, "manifest", "changing",
-                                                      "hidden-names", kLockName};
+  constexpr std::array<std::string_view, 5> kNames = {
+      kKeysName, kManifestName, kLockName, name_at_home(kIsChanging), name_at_home(kHidesNames)};
   core::Descriptor home = open_home(root, false);
   std::unique_ptr<DIR, int (*)(DIR*)> stream(home.valid() ? fdopendir(home.get()) : nullptr,
                                              &closedir);

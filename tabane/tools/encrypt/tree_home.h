@@ -18,6 +18,11 @@ inline constexpr const char* kManifestName = "manifest";  // in .tabane
 inline constexpr const char* kManifestPath = ".tabane/manifest";
 inline constexpr const char* kKeysPath = ".tabane/keys";
 
+// Marks, which have no content: a job is changing the tree, or was killed; and its names are
+// hidden, which a job that goes on keeps to.
+inline constexpr const char* kIsChanging = ".tabane/changing";
+inline constexpr const char* kHidesNames = ".tabane/hidden-names";
+
 // Opens the directory .tabane; makes it if it is missing and `make`.
 // throws: core::SystemError; core::Error if something else has the name. Returns none that is valid
 // if it is missing.
@@ -27,6 +32,13 @@ core::Descriptor open_home(int root, bool make);
 // path: told in errors. throws: core::SystemError; core::Error if something is there that is not a
 // regular file. Returns none that is valid if it is missing.
 core::Descriptor open_own_file(int directory, const char* name, const char* path);
+
+// Returns whether a file is in .tabane. path: one of the above; as of the next two.
+bool has_own_file(int root, const char* path);
+// home: the directory .tabane, open. What is removed is gone afterwards, there before or not.
+// throw: core::SystemError.
+void make_mark(int home, const char* path);
+void remove_own_file(int home, const char* path);
 
 // Returns the names in .tabane that no job gives. throws: core::SystemError.
 std::vector<std::string> strangers_at_home(int root);

@@ -26,15 +26,10 @@ UnitLedger::UnitLedger(JobState& job, const Plan& plan, crypto::Engine engine, R
       silence_limit_s_(silence_limit_s),
       queue_(plan.units.size()),
       workers_(static_cast<std::size_t>(ranks)),
-      directories_(job) {
+      directories_(job),
+      format_(make_format(job, engine)) {
   std::iota(queue_.begin(), queue_.end(), std::size_t{0});
   workers_[0].left = true;
-  const Request& request = job.request;
-  if (request.cipher == Cipher::aes_256_gcm) {
-    sealed_.emplace(engine);
-  } else {
-    cbc_.emplace(std::span(request.key.bytes()).first(key_bytes(request.cipher)), engine);
-  }
 }
 
 std::shared_ptr<Share> UnitLedger::next() {
@@ -87,19 +82,9 @@ void UnitLedger::open(OpenFile& file, const Unit& unit) {
 
 // Null: the file is kept, or has failed, which is noted.
 std::shared_ptr<FileTask> UnitLedger::started_task(const Unit& unit) {
-  const auto begin = [&](auto task, const auto& prepare) -> std::shared_ptr<FileTask> {
-    if (task->start(directories_, [&] { prepare(*task); })) return task;
-    return nullptr;
-  };
-  if (cbc_) {
-    return begin(std::make_shared<CbcTask>(job_, unit.first_file, unit.pieces),
-                 [&](CbcTask& task) { cbc_->prepare_to_decrypt(task); });
-  }
-  return begin(std::make_shared<SealedTask>(job_, unit.first_file, unit.pieces),
-               [&](SealedTask& task) {
-                 job_.request.direction == Direction::encrypt ? sealed_->prepare_to_seal(task)
-                                                              : sealed_->prepare_to_open(task);
-               });
+  std::shared_ptr<FileTask> task = make_task(job_, unit.first_file, unit.pieces);
+  if (!task->start(directories_, [&] { format_->prepare(*task); })) task.reset();
+  return task;
 }
 
 void UnitLedger::end_piece(std::size_t number, const Report::Done& done) {
@@ -107,7 +92,7 @@ void UnitLedger::end_piece(std::size_t number, const Report::Done& done) {
   OpenFile& file = files_[unit.first_file];
   if (file.attempt != done.attempt || file.pieces_left == 0) return;
   if (file.task && done.done == 0) file.task->fail(Stopped());  // why is told already
-  const bool seals = job_.request.direction == Direction::encrypt;
+  const bool seals = job_.request.encrypts();
   if (file.task && seals && unit.piece + 1 == unit.pieces) {
     file.task->record().sealed.last_tag = done.last_tag;
   }
@@ -148,7 +133,6 @@ void UnitLedger::take_report(int rank, const Report& report) {
                                     .seconds = record.seconds,
                                     .nanoseconds = record.nanoseconds,
                                     .mode = record.mode,
-                                    .stored_name = record.stored_name,
                                     .known = true});
   }
   for (const auto& [file, what] : report.failures) job_.fail(file, core::Error(what));

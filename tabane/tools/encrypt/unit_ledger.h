@@ -14,10 +14,9 @@
 #include <string>
 #include <vector>
 
-#include "tabane/tools/encrypt/cbc_file.h"
+#include "tabane/tools/encrypt/format.h"
 #include "tabane/tools/encrypt/letters.h"
-#include "tabane/tools/encrypt/sealed_file.h"
-#include "tabane/tools/encrypt/threads.h"
+#include "tabane/tools/encrypt/plan.h"
 
 namespace tabane::encrypt {
 
@@ -87,8 +86,7 @@ class UnitLedger : public UnitSource {
   std::vector<Worker> workers_;  // by rank; that of rank 0 has left
   std::map<std::uint32_t, OpenFile> files_;
   Directories directories_;
-  std::optional<SealedFileWorker> sealed_;  // opens files
-  std::optional<CbcFileWorker> cbc_;
+  const std::unique_ptr<Format> format_;  // opens files
 };
 
 }  // namespace tabane::encrypt

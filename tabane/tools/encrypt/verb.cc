@@ -115,7 +115,7 @@ void check_standard_streams(Options& options) {
   if (options.json.to_stdout()) {
     throw core::UsageError("OUT and --json cannot both go to stdout; give --json=FILE");
   }
-  if (request.direction == Direction::encrypt && !request.force && isatty(STDOUT_FILENO)) {
+  if (request.encrypts() && !request.force && isatty(STDOUT_FILENO)) {
     throw core::UsageError(
         "OUT is a terminal, which encrypted bytes would only confuse; --force writes them there");
   }
@@ -129,7 +129,7 @@ void complete_request(Options& options) {
     throw core::UsageError("--threads: the number of threads is at least 1");
   }
   request.threads = static_cast<unsigned>(options.threads.value_or(0));
-  const bool cbc = request.cipher != Cipher::aes_256_gcm;
+  const bool cbc = !request.is_sealed();
   if (options.iv && !cbc) {
     throw core::UsageError(
         "--iv goes with --cipher aes-128-cbc or aes-256-cbc; aes-256-gcm makes its own");
@@ -166,7 +166,7 @@ void read_pairs(const Options& options, Request& request) {
 
 // IN may be missing, or a stream.
 void warn_of_keys_inside(const Request& request) {
-  const bool encrypts = request.direction == Direction::encrypt;
+  const bool encrypts = request.encrypts();
   warn(text_of_keys_inside(request.key_files, "IN", request.in, !encrypts));
   if (request.direction == Direction::verify) return;
   warn(text_of_keys_inside(request.key_files, "OUT", request.out, encrypts));
@@ -174,7 +174,7 @@ void warn_of_keys_inside(const Request& request) {
 
 void read_key(const Options& options, Request& request) {
   warn_of_keys_inside(request);
-  const bool encrypts = request.direction == Direction::encrypt;
+  const bool encrypts = request.encrypts();
   request.has_key = options.key_file.has_value();
   read_pairs(options, request);
   if (options.key_file) {
@@ -217,12 +217,11 @@ class JobProgress {
   std::chrono::steady_clock::time_point begin_ = std::chrono::steady_clock::now();
 };
 
-void say_that_it_stopped(const Request& request, const Outcome& outcome, bool to_stdout) {
+void say_that_it_stopped(const Request& request, const JobReport& outcome, bool to_stdout) {
   if (outcome.complete) return;
   const bool resumable =
       request.direction != Direction::verify && request.in != kStandardStream && !to_stdout;
-  const bool may_mix_trees = request.force && request.direction == Direction::encrypt &&
-                             request.cipher == Cipher::aes_256_gcm;
+  const bool may_mix_trees = request.force && request.encrypts() && request.is_sealed();
   fmt::print(stderr, "tabane: stopped after {} of {} files{}\n",
              grouped(outcome.files + outcome.files_kept), grouped(outcome.files_total),
              !resumable      ? ""
@@ -231,7 +230,7 @@ void say_that_it_stopped(const Request& request, const Outcome& outcome, bool to
                              : "; what is done is whole, and --resume goes on with the rest");
 }
 
-void print_outcome(const Options& options, const Outcome& outcome) {
+void print_outcome(const Options& options, const JobReport& outcome) {
   const std::size_t most = options.verbose ? SIZE_MAX : kFailuresShown;
   if (!options.quiet && !options.json.to_stdout()) {
     std::FILE* const to = options.output_on_stdout ? stderr : stdout;
@@ -314,7 +313,7 @@ int run(Options& options, comm::Comm* ranks, bool& lost) {
   std::signal(SIGXFSZ, SIG_IGN);  // a file over the size limit fails alone, with EFBIG
   const StopOnSignal stop;
   JobProgress progress(options.quiet);
-  const Outcome outcome =
+  const JobReport outcome =
       run_job(options.request,
               {.stop_requested = [] { return StopOnSignal::requested(); },
                .places_are_fit = [&options] { options.json.allow_errors(); },
@@ -380,7 +379,7 @@ constexpr const char* kResumeDecrypt =
     "(with CBC: its last two blocks); what lies before that is not read";
 
 std::vector<Option> writing_rows(Request& request) {
-  const bool encrypts = request.direction == Direction::encrypt;
+  const bool encrypts = request.encrypts();
   std::vector<Option> rows = {
       {"--dry-run", &request.dry_run,
        encrypts ? "Look at everything, write nothing, show what would be done; with --update, list "
@@ -462,7 +461,7 @@ std::vector<Option> path_rows(Request& request) {
   std::vector<Option> rows = {
       {"IN",
        &request.in,
-       request.direction == Direction::encrypt
+       request.encrypts()
            ? "The input: a file, a directory with all below it (symbolic links stay links; CBC "
              "leaves them out), or - for standard input"
            : "The input: a file, a directory with all below it, or - for standard input",

@@ -21,7 +21,6 @@
 #include "tabane/crypto/secret.h"
 #include "tabane/tools/encrypt/coordinator.h"
 #include "tabane/tools/encrypt/letters.h"
-#include "tabane/tools/encrypt/places.h"
 #include "tabane/tools/encrypt/run_keys.h"
 #include "tabane/tools/encrypt/threads.h"
 
@@ -98,8 +97,7 @@ class GivenUnits : public UnitSource {
                                  .sealed = record.sealed,
                                  .seconds = record.seconds,
                                  .nanoseconds = record.nanoseconds,
-                                 .mode = record.mode,
-                                 .stored_name = record.stored_name});
+                                 .mode = record.mode});
     }
   }
 
@@ -167,59 +165,60 @@ TreeKey copy_of(const TreeKey& key) {
   return copy;
 }
 
-// The input as rank 0 has it. throws: core::Error if it is another one here.
-Places places_of(const Start& start, Tree tree) {
-  Places places;
-  places.tree = std::move(tree);
-  places.in_root = open_directory(start.in);
-  places.out_path = start.out;
-  places.output_name = start.output_name;
-  places.single_file = start.single_file;
-  return places;
-}
+// The tree that rank 0 has scanned, and its names as it is read and written, if they are others.
+struct Trees {
+  Trees(const Start& start, comm::Comm& ranks) : tree(receive_tree(start.sizes, ranks)) {
+    if (start.sizes_as_read != TreeSizes{}) as_read = receive_tree(start.sizes_as_read, ranks);
+    if (start.sizes_as_written != TreeSizes{}) {
+      as_written = receive_tree(start.sizes_as_written, ranks);
+    }
+  }
+
+  Tree tree;
+  std::optional<Tree> as_read, as_written;
+};
 
 // What the tree was held against on rank 0, which tells what is missing or does not belong.
 // sealed: the tree that is read, or gone on with.
 std::unique_ptr<TreeManifest> manifest_of(const Request& request, const Start& start, int sealed,
-                                          const Places& places, KeyRing& keys) {
+                                          const Tree& tree, KeyRing& keys) {
   if (!start.has_root) return nullptr;
   std::unique_ptr<TreeManifest> manifest = TreeManifest::open(sealed, keys);
   if (manifest) {
-    manifest->hold_against(places.tree, request.excludes);
+    manifest->hold_against(tree, request.excludes);
     if (manifest->root() == start.root) return manifest;
   }
   throw core::Error(fmt::format("the manifest in {} is not that of rank 0",
                                 start.slots.empty() ? start.in : start.out));
 }
 
-void work(Request& request, const Start& start, Tree tree, const RankSecrets& secrets,
+void work(Request& request, const Start& start, const Trees& trees, const RankSecrets& secrets,
           const Hooks& hooks, RankMail& mail) {
-  const Places places = places_of(start, std::move(tree));
+  const core::Descriptor in = open_directory(start.in);
   const core::Descriptor out = start.out.empty() ? core::Descriptor() : open_out(start);
   std::optional<TreeKey> tree_key = secrets.unpack(request);
   KeyRing keys(opening_keys(request), limits_of(request), hooks.stop_requested);
   if (tree_key) keys.set_tree(start.tree, copy_of(*tree_key));
   const bool seals = tree_key && !start.slots.empty();
-  const auto manifest =
-      manifest_of(request, start, seals ? out.get() : places.in_root.get(), places, keys);
-  JobState job(request, places.tree, places.in_root.get(), out.get(), keys);
-  job.is_remote_worker = true;
+  const auto manifest = manifest_of(request, start, seals ? out.get() : in.get(), trees.tree, keys);
+  JobState job(request, trees.tree, in.get(), out.get(), keys);
+  if (trees.as_read) job.in_tree = &*trees.as_read;
+  if (trees.as_written) job.out_tree = &*trees.as_written;
+  job.role = Role::worker;
   job.modes = start.modes;
-  job.output_name = start.output_name;
-  job.hides_names = start.hides_names;
   if (seals) {
     job.kept_by = manifest.get();
   } else {
     job.manifest = manifest.get();
   }
   job.was_interrupted = start.was_interrupted;
-  job.scan_may_hold_leftovers = scan_may_hold_leftovers(request, start.single_file, start.has_root);
+  job.scan_may_hold_leftovers = start.scan_may_hold_leftovers;
   TreeSeal seal;
   if (seals) {
     seal = make_seal(start.tree, std::move(*tree_key), decode_slots(start.slots, 0));
     job.seal = &seal;
   }
-  Plan plan = make_plan(places.tree, start.plan);
+  Plan plan = make_plan(trees.tree, start.plan);
   plan.threads = start.threads;
   GivenUnits units(job, mail, plan.threads);
   run_job_threads(job, plan, crypto::resolve(request.engine),
@@ -238,9 +237,9 @@ void serve_rank_0(Request request, const Hooks& hooks, comm::Comm& ranks) {
     mail.post(0, kHelloTag, encode(Hello{core::machine_name(), core::thread_binding(), own}));
     const Start start = decode_start(mail.wait(kStartTag).text);
     if (start.works) {
-      Tree tree = receive_tree(start.sizes, ranks);
+      const Trees trees(start, ranks);
       try {
-        work(request, start, std::move(tree), RankSecrets(start.secrets, secret, own), hooks, mail);
+        work(request, start, trees, RankSecrets(start.secrets, secret, own), hooks, mail);
       } catch (const core::LostError&) {
         throw;
       } catch (const std::exception& error) {
