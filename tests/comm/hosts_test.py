@@ -128,7 +128,8 @@ def environment_for(modules):
 
 def run_suite(program, modules, hosts, ranks_a_host):
     with tempfile.TemporaryDirectory() as folder, Network(hosts) as network:
-        words = command(network, Path(folder), program, ranks_a_host, "-Mpi*:Worlds.*")
+        words = command(network, Path(folder), program, ranks_a_host,
+                        "-Mpi*:Worlds.*:*OnRanks.*:NonBlocking.*")
         with subprocess.Popen(words, env=environment_for(modules), start_new_session=True,
                               stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
                               text=True) as process:
