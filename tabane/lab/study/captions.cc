@@ -79,29 +79,29 @@ Entry StudyViews::published(const std::string& name) const {
 
 std::string StudyViews::reported(const std::string& name) const { return text_of(published(name)); }
 
-Caption StudyViews::caption(std::string_view name, const Values& more) const {
+Caption StudyViews::caption(std::string_view name, const CaptionValues& more) const {
   constexpr std::string_view kReport = "report.";
   const auto value = [&](std::string_view wanted) -> std::optional<std::string> {
     if (wanted.starts_with(kReport)) return reported(std::string(wanted.substr(kReport.size())));
-    for (const Values* all : {&more, &values})
+    for (const CaptionValues* all : {&more, &values})
       if (const auto found = all->find(wanted); found != all->end()) return found->second;
     return std::nullopt;
   };
   return caption_of(captions_of(record.name), name, value);
 }
 
-void StudyViews::table(std::string_view name, Rows rows, const Values& more) const {
+void StudyViews::table(std::string_view name, Rows rows, const CaptionValues& more) const {
   if (rows.rows.empty()) return;
   Caption text = caption(name, more);
   add_table(record, std::move(text.title), std::move(rows), std::move(text.note));
 }
 
 void StudyViews::table(std::string_view name, const std::vector<Column>& columns,
-                       const std::vector<Factors>& rows, const Values& more) const {
+                       const std::vector<Factors>& rows, const CaptionValues& more) const {
   table(name, rows_of(columns, points, rows), more);
 }
 
-void StudyViews::chart(const std::string& name, Content content, const Values& more,
+void StudyViews::chart(const std::string& name, Content content, const CaptionValues& more,
                        std::string_view caption_name) const {
   const auto* curves = std::get_if<Curves>(&content);
   if (curves != nullptr && curves->series.empty()) return;

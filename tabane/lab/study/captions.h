@@ -18,7 +18,7 @@ struct Caption {
 };
 
 // The values that stand in captions, by their names.
-using Values = std::map<std::string, std::string, std::less<>>;
+using CaptionValues = std::map<std::string, std::string, std::less<>>;
 
 // Returns a paragraph of captions, with its values in the places of their names:
 //
@@ -43,21 +43,21 @@ std::span<const CaptionFile> caption_files();
 struct StudyViews {
   Record& record;
   const Points& points;
-  const Record& report;  // the published figures
-  Values values = {};    // for all captions; {report.NAME} is a figure of the report in all
+  const Record& report;       // the published figures
+  CaptionValues values = {};  // for all captions; {report.NAME} is a figure of the report in all
 
-  // A published figure, or its remark. name: below the family of the report.
+  // Returns a published figure, or its remark; `reported` as text. name: below the report's family.
   Entry published(const std::string& name) const;
   std::string reported(const std::string& name) const;
-  // The same for captions, where {report.NAME} is a published figure.
-  Caption caption(std::string_view name, const Values& more = {}) const;
+  // Returns a caption of the study. throws: as caption_of().
+  Caption caption(std::string_view name, const CaptionValues& more = {}) const;
 
-  // caption: its name. Nothing is added without rows, or without curves.
-  void table(std::string_view caption, Rows rows, const Values& more = {}) const;
+  // Add a view with a caption of that name, unless it has no row or no curve.
+  void table(std::string_view caption, Rows rows, const CaptionValues& more = {}) const;
   void table(std::string_view caption, const std::vector<Column>& columns,
-             const std::vector<Factors>& rows, const Values& more = {}) const;
-  // name: of the chart, and of its caption unless that has another.
-  void chart(const std::string& name, Content content, const Values& more = {},
+             const std::vector<Factors>& rows, const CaptionValues& more = {}) const;
+  // name: of the chart, and of its caption unless that has another name.
+  void chart(const std::string& name, Content content, const CaptionValues& more = {},
              std::string_view caption = {}) const;
 };
 

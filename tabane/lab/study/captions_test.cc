@@ -16,7 +16,7 @@ far below.[ Here {slow} are.]
 No note
 )";
 
-Caption caption(const char* name, const Values& values) {
+Caption caption(const char* name, const CaptionValues& values) {
   return caption_of(kCaptions, name, [&](std::string_view wanted) -> std::optional<std::string> {
     const auto found = values.find(wanted);
     if (found == values.end()) return std::nullopt;
@@ -33,7 +33,8 @@ TEST(Captions, HaveATitleAndANoteWithTheirValues) {
 }
 
 TEST(Captions, LeaveOutWhatStandsInBracketsWithoutAValue) {
-  for (const Values& values : {Values{{"size", ""}}, Values{{"size", ""}, {"slow", ""}}})
+  for (const CaptionValues& values :
+       {CaptionValues{{"size", ""}}, CaptionValues{{"size", ""}, {"slow", ""}}})
     EXPECT_EQ(caption("watch", values).note, "Larger points are far below.");
 }
 

@@ -237,13 +237,11 @@ FolderKey random_key() {
 
 // ---- the record ----
 
-std::string location_sentence(const FileLocation& location) {
-  if (!location.remark.empty()) return location.remark;
-  if (location.in_memory) return fmt::format("The files are in {}, in memory.", location.directory);
-  return fmt::format(
-      "The files are in {}, which is not in memory: the times contain that file system and its "
-      "device.",
-      location.directory);
+std::string location_sentence(const StudyViews& views, const FileLocation& location) {
+  const char* const where = location.in_memory ? "location.memory"
+                            : location.wanted  ? "location.wanted"
+                                               : "location.elsewhere";
+  return views.caption(where, {{"directory", location.directory}}).note;
 }
 
 std::string aes_folder_what(const Point& point) {
@@ -299,7 +297,7 @@ Record run_aes_folder(const core::Topology& topology, const AesFolderOptions& op
   if (!device) record.skipped.push_back({"coprocessor", no_device});
   if (record.complete && !std::ranges::any_of(campaign.points, is_of_files))
     throw core::Error("nothing could be measured: " + campaign.skipped.back().reason);
-  record.sentences.push_back(location_sentence(location));
+  record.sentences.push_back(location_sentence({record, campaign.points, *reports()[0]}, location));
   add_views(record, campaign.points, plan.pus);
   add_device_views(record, campaign.points, device ? device->about : "");
   return study.finish({"outliers"});  // which it looks for

@@ -43,7 +43,7 @@ namespace aes_folder {
 struct FileLocation {
   std::string directory;
   bool in_memory = false;  // tmpfs or ramfs
-  std::string remark;      // why it is not in memory; empty: it is, or was asked for
+  bool wanted = false;     // by the user
   std::uint64_t free_bytes = 0;
 };
 

@@ -74,14 +74,10 @@ void for_each_file(const std::vector<std::string>& names, unsigned threads, Sche
   if (failed) std::rethrow_exception(failed);
 }
 
-struct Free {
-  void operator()(std::byte* bytes) const { std::free(bytes); }
-};
-
 // Memory from malloc, as the report's C program has it.
-std::unique_ptr<std::byte, Free> allocate(std::size_t bytes) {
-  std::unique_ptr<std::byte, Free> memory(
-      static_cast<std::byte*>(std::malloc(std::max<std::size_t>(bytes, 1))));
+std::unique_ptr<std::byte, void (*)(void*)> allocate(std::size_t bytes) {
+  std::unique_ptr<std::byte, void (*)(void*)> memory(
+      static_cast<std::byte*>(std::malloc(std::max<std::size_t>(bytes, 1))), std::free);
   if (!memory) throw std::bad_alloc();
   return memory;
 }
@@ -305,20 +301,16 @@ FileLocation find_location(const std::string& wanted) {
     if (!writable(wanted))
       throw core::UsageError(
           fmt::format("--dir {}: not a directory in which files can be made", wanted));
-    return describe(wanted);
+    FileLocation location = describe(wanted);
+    location.wanted = true;
+    return location;
   }
   if (writable(kMemoryDirectory)) {
     FileLocation location = describe(kMemoryDirectory);
     if (location.in_memory) return location;
   }
   std::error_code ignored;
-  FileLocation location = describe(fs::temp_directory_path(ignored).string());
-  if (!location.in_memory)
-    location.remark = fmt::format(
-        "{} is not a memory file system that can be written to, so the files are in {}: the times "
-        "contain that file system and its device.",
-        kMemoryDirectory, location.directory);
-  return location;
+  return describe(fs::temp_directory_path(ignored).string());
 }
 
 Scratch::Scratch(const std::string& place) : folder_("tabane-aes-folder", place) {

@@ -148,15 +148,9 @@ TEST(AesFolderTables, LimitSaysWhereNoDifferenceIsSeen) {
 }
 
 TEST(AesFolderTables, OutliersAreCountedByTheReportsRuleAndByTheFarFence) {
-  const Record record = record_of(points_with_outliers());
-  EXPECT_EQ(shown_at(record, kOutliers, "runs"), "40");
-  EXPECT_EQ(shown_at(record, kOutliers, "mean + 1 s"), "1");
-  EXPECT_EQ(shown_at(record, kOutliers, "far fence"), "2");
-  EXPECT_EQ(shown_at(record, kOutliers, "longest / median"), "11.00");
-  EXPECT_EQ(shown_at(record, kOutliers, "mean"), "3.02 s");
-  EXPECT_EQ(shown_at(record, kOutliers, "normal runs"), "2.00 s");
-  EXPECT_EQ(shown_at(record, kOutliers, "2 x Xeon E5-2640, of 100"),
-            "23 (10 threads), 25 (20 threads)");
+  EXPECT_EQ(row_of(view_of(record_of(points_with_outliers()), kOutliers), 0),
+            (std::vector<std::string>{"100 x 1 MiB", "40", "1", "2", "11.00", "2", "3.02 s",
+                                      "2.00 s", "23 (10 threads), 25 (20 threads)"}));
 }
 
 TEST(AesFolderTables, OutliersOfAllAddUpTheFolders) {
@@ -203,15 +197,9 @@ TEST(AesFolderTables, SlowRunsBesideEachOtherAreSeen) {
 }
 
 TEST(AesFolderTables, SharesOfWhatGoesAddUpToTheWhole) {
-  const Record record = record_of(known_causes());
-  EXPECT_EQ(shown_at(record, kSpends, "time"), "10.0 s");
-  EXPECT_EQ(shown_at(record, kSpends, "fresh buffers"), "20 %");
-  EXPECT_EQ(shown_at(record, kSpends, "writing files"), "30 %");
-  EXPECT_EQ(shown_at(record, kSpends, "reading files"), "10 %");
-  EXPECT_EQ(shown_at(record, kSpends, "waiting in the chain"), "30 %");
-  EXPECT_EQ(shown_at(record, kSpends, "AES"), "5.0 %");
-  EXPECT_EQ(shown_at(record, kSpends, "threads"), "5.0 %");
-  EXPECT_EQ(shown_at(record, kSpends, "page faults"), "4000");
+  EXPECT_EQ(row_of(view_of(record_of(known_causes()), kSpends), 0),
+            (std::vector<std::string>{"100 x 4 MiB", "10.0 s", "20 %", "30 %", "10 %", "30 %",
+                                      "5.0 %", "5.0 %", "4000", "40"}));
 }
 
 TEST(AesFolderTables, TheWholeCipherCountsWhereChainsCannotBeMixed) {
@@ -221,11 +209,9 @@ TEST(AesFolderTables, TheWholeCipherCountsWhereChainsCannotBeMixed) {
 }
 
 TEST(AesFolderTables, EachChangeAloneIsARatio) {
-  const Record record = record_of(known_causes());
-  EXPECT_EQ(shown_at(record, kChanges, "dynamic scheduling"), "1.00 [1.00, 1.00]");
-  EXPECT_EQ(shown_at(record, kChanges, "allocator keeps memory"), "0.90 [0.90, 0.90]");
-  EXPECT_EQ(shown_at(record, kChanges, "page faults then"), "100");
-  EXPECT_EQ(shown_at(record, kChanges, "copying alone"), "0.50 [0.50, 0.50]");
+  EXPECT_EQ(row_of(view_of(record_of(known_causes()), kChanges), 0),
+            (std::vector<std::string>{"100 x 4 MiB", "1.00 [1.00, 1.00]", "0.90 [0.90, 0.90]",
+                                      "100", "0.80 [0.80, 0.80]", "0.50 [0.50, 0.50]"}));
 }
 
 TEST(AesFolderResults, AreHeldAgainstCopyingWithAsManyThreads) {

@@ -42,14 +42,14 @@ RankWork ping_pong(Grid& grid, std::size_t bytes, bool view) {
 
 comm::CollectiveOptions by(const char* algorithm) { return {.algorithm = algorithm}; }
 
-enum class Part { row, column, all };
-Comm& part_of(Grid& grid, Part part) {
-  return part == Part::row ? grid.row() : part == Part::column ? grid.column() : grid.all();
+enum class GridPart { row, column, all };
+Comm& part_of(Grid& grid, GridPart part) {
+  return part == GridPart::row ? grid.row() : part == GridPart::column ? grid.column() : grid.all();
 }
 
 // A rank's arrays, that all gathering and scattering shares: any rank is the root at times.
 // Elements of 4 bytes, as in the report.
-struct Arrays {
+struct GatherArrays {
   std::vector<float> all, part;
 
   void fit(std::size_t elements, int ranks) {
@@ -65,7 +65,8 @@ struct Gathering {
   const char* algorithm = "";
 };
 
-RankWork gatherings(Grid& grid, const Gathering& what, const std::shared_ptr<Arrays>& arrays) {
+RankWork gatherings(Grid& grid, const Gathering& what,
+                    const std::shared_ptr<GatherArrays>& arrays) {
   const std::size_t elements = what.bytes / sizeof(float);
   const std::size_t elements_a_rank = elements / static_cast<std::size_t>(grid.all().size());
   arrays->fit(elements, grid.all().size());
@@ -122,12 +123,12 @@ void add_broadcasts(Contenders& all, bool shares_memory) {
 }
 
 void add_global_functions(Contenders& all) {
-  const std::pair<Part, const char*> groups[] = {
-      {Part::row, "row"}, {Part::column, "column"}, {Part::all, "all"}};
+  const std::pair<GridPart, const char*> groups[] = {
+      {GridPart::row, "row"}, {GridPart::column, "column"}, {GridPart::all, "all"}};
   for (const auto& [part, name] : groups) {
     for (const NamedAlgorithm way :
          {NamedAlgorithm{"chosen", ""}, NamedAlgorithm{"tree", "tree"}}) {
-      if (part != Part::all && way.name == std::string_view("tree")) continue;
+      if (part != GridPart::all && way.name == std::string_view("tree")) continue;
       all.push_back(
           {{{"part", "sum"}, {"way", way.name}, {"group", name}}, [=, part = part](Grid& grid) {
              return core::repeat([&comm = part_of(grid, part), way] {
@@ -174,7 +175,7 @@ void add_gathering(Contenders& all, int ranks) {
   const LayoutChoice hows[] = {{"fine", comm::Layout::cyclic, ""},
                                {"block", comm::Layout::block, ""},
                                {"polling", comm::Layout::block, "polling"}};
-  const auto arrays = std::make_shared<Arrays>();
+  const auto arrays = std::make_shared<GatherArrays>();
   for (const std::uint64_t part : {64, 1024, 8192, 65536}) {
     const std::uint64_t bytes = part * static_cast<std::uint64_t>(ranks);
     if (bytes * static_cast<std::uint64_t>(ranks) > kMostOfAllRanks) break;

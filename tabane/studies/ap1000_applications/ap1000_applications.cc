@@ -52,9 +52,9 @@ solver::Solution solve_slalom(comm::Comm& comm, int n, const core::ScratchFolder
 }
 
 // Solves a problem once, and keeps the solutions of the last one.
-class Runner {
+class ApplicationRunner {
  public:
-  Runner() { core::write_file(folder_ / "geom", slalom::default_geometry_text()); }
+  ApplicationRunner() { core::write_file(folder_ / "geom", slalom::default_geometry_text()); }
 
   // Ctrl-C waits for the end of the run.
   solver::Solution solve(const Application& application, int n,
@@ -77,7 +77,7 @@ class Runner {
   core::ScratchFolder folder_{"applications"};
 };
 
-Pictures Runner::pictures() const {
+Pictures ApplicationRunner::pictures() const {
   const BlockInterrupts hold;
   const comm::LaunchOptions options = launch_options(1, "all");
   slalom::Problem box = box_problem(600, folder_);
@@ -112,8 +112,8 @@ Sample sample_of(const Application& application, const solver::Solution& solutio
 }
 
 // All ranks and mechanisms of one problem, in turn.
-Block block_of(Runner& runner, const Application& application, int n, const std::vector<int>& ranks,
-               bool quick) {
+Block block_of(ApplicationRunner& runner, const Application& application, int n,
+               const std::vector<int>& ranks, bool quick) {
   std::vector<Contender> contenders;
   for (const int p : ranks) {
     for (const std::string_view mechanisms : comm::kMechanismNames) {
@@ -137,7 +137,7 @@ Block block_of(Runner& runner, const Application& application, int n, const std:
 }
 
 // As many patches as can be solved in the time that the benchmark gives.
-Block block_of_largest(Runner& runner, const Application& box, double seconds,
+Block block_of_largest(ApplicationRunner& runner, const Application& box, double seconds,
                        const std::vector<int>& ranks) {
   Block block{.what = fmt::format("SLALOM, patches in {:g} s", seconds),
               .planned_seconds = 4 * seconds * static_cast<double>(ranks.size())};
@@ -221,7 +221,7 @@ std::optional<Record> run_ap1000_applications(const core::Topology& topology,
   require_option(options.seconds >= 0 && options.seconds <= 3600, "--seconds", options.seconds,
                  "from 1 to 3600");
   const std::vector<int> ranks = plan_ranks_from_one(options.most_ranks, topology);
-  Runner runner;
+  ApplicationRunner runner;
   Campaign campaign(hooks);
   for (const Application& application : applications()) {
     for (const int n : options.quick ? application.quick_sizes : application.sizes) {

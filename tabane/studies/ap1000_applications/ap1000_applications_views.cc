@@ -28,17 +28,17 @@ Entry share_of_limit(const Point& point) {
 Factors with(std::string_view mechanisms) { return {{"mechanisms", std::string(mechanisms)}}; }
 
 // What an application has measured: sizes and numbers of ranks, the least first.
-struct Measured {
+struct ApplicationPoints {
   const Application& application;
   Factors factors;
   std::vector<double> sizes, ranks;
 
-  Measured(const Points& points, const Application& one)
+  ApplicationPoints(const Points& points, const Application& one)
       : application(one),
         factors{{"application", one.name}},
         sizes(points.numbers("n", factors)),
         ranks(points.numbers("ranks", factors)) {}
-  Values values(double n) const {
+  CaptionValues values(double n) const {
     return {{"application", application.title},
             {"unit", application.size},
             {"n", fmt::format("{:g}", n)},
@@ -47,7 +47,7 @@ struct Measured {
 };
 
 // Like the report's tables: seconds, rate, share of communication, on each number of ranks.
-void result_table(const StudyViews& views, const LastRuns& last, const Measured& of) {
+void result_table(const StudyViews& views, const LastRuns& last, const ApplicationPoints& of) {
   const std::vector<const char*>& steps = of.application.communication;
   const auto communication = [&](const Point& point) {
     double seconds = 0;
@@ -77,7 +77,7 @@ void result_table(const StudyViews& views, const LastRuns& last, const Measured&
 void worth_table(const StudyViews& views) {
   std::vector<Factors> rows;
   for (const Application& application : applications()) {
-    const Measured of(views.points, application);
+    const ApplicationPoints of(views.points, application);
     if (of.ranks.empty() || of.ranks.back() < 2) continue;
     std::ranges::copy(
         combinations(views.points, {"n"}, of.factors.with({{"ranks", of.ranks.back()}})),
@@ -93,7 +93,7 @@ void worth_table(const StudyViews& views) {
 }
 
 // Calls and seconds of each step, of the last run on the most ranks.
-void step_table(const StudyViews& views, const LastRuns& last, const Measured& of) {
+void step_table(const StudyViews& views, const LastRuns& last, const ApplicationPoints& of) {
   if (of.sizes.empty() || of.ranks.empty()) return;
   const Point* point = views.points.find(of.factors.with(
       {{"n", of.sizes.front()}, {"ranks", of.ranks.back()}, {"mechanisms", "all"}}));
@@ -115,7 +115,7 @@ void step_table(const StudyViews& views, const LastRuns& last, const Measured& o
 }
 
 // Rates over ranks, a curve for each set of mechanisms; one rank uses none of them.
-void rate_chart(const StudyViews& views, const Measured& of) {
+void rate_chart(const StudyViews& views, const ApplicationPoints& of) {
   if (of.sizes.empty() || of.ranks.size() < 2) return;
   std::vector<Factors> rows;
   for (const double ranks : of.ranks)
@@ -136,7 +136,7 @@ void rate_chart(const StudyViews& views, const Measured& of) {
 void then_and_now_chart(const StudyViews& views) {
   Curves curves{{"ranks", "1", true}, {"rate", "FLOP/s", true}, {}};
   for (const Application& application : applications()) {
-    const Measured of(views.points, application);
+    const ApplicationPoints of(views.points, application);
     if (of.sizes.empty()) continue;
     const int colour = static_cast<int>(curves.series.size() / 2);
     Curve here =
@@ -201,7 +201,7 @@ void add_views(Record& record, const Points& points, const LastRuns& last,
   const StudyViews views{record, points, published("ap1000-applications")};
   worth_table(views);
   for (const Application& application : applications()) {
-    const Measured of(points, application);
+    const ApplicationPoints of(points, application);
     result_table(views, last, of);
     step_table(views, last, of);
     rate_chart(views, of);

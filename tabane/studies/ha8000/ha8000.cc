@@ -130,7 +130,7 @@ void time_clocks(const StudyViews& views, Record& record, bool quick) {
     bars.bars.push_back({.group = chain.shown, .label = kHere, .value = last});
     bars.bars.push_back({.group = chain.shown, .label = kReport, .value = published.value});
   }
-  const Values values = {{"cycles", fmt::format("{:.1f}", last / 10)}};
+  const CaptionValues values = {{"cycles", fmt::format("{:.1f}", last / 10)}};
   views.table("clocks.table", std::move(rows), {{"note", views.caption("clocks", values).note}});
   views.chart("clocks", std::move(bars), values);
 }
@@ -173,8 +173,9 @@ void run_on_each_cpu(const StudyViews& views, const core::Topology& topology, bo
     curve.y.push_back(*found.rate);
   }
   const std::string cpus = std::to_string(topology.pus().size());
-  Values values =
-      wrong == 0 ? Values{{"all", cpus}} : Values{{"wrong", std::to_string(wrong)}, {"cpus", cpus}};
+  CaptionValues values = wrong == 0
+                             ? CaptionValues{{"all", cpus}}
+                             : CaptionValues{{"wrong", std::to_string(wrong)}, {"cpus", cpus}};
   if (topology.pus().size() > kMostCpus) values["first"] = std::to_string(kMostCpus);
   views.table("cpus.table", std::move(rows), {{"note", views.caption("cpus", values).note}});
   Curves curves{{"CPU", "1"}, {"core rate", "Hz"}, {}};

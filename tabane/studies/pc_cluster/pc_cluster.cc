@@ -81,17 +81,17 @@ double MatrixProducts::triple_loop_seconds(int size) {
 namespace {
 
 // What one thread works on.
-class Operands {
+class MpfrNumbers {
  public:
-  explicit Operands(long bits) {
+  explicit MpfrNumbers(long bits) {
     mpfr_inits2(bits, x_, y_, z_, nullptr);
     mpfr_sqrt_ui(x_, 3, MPFR_RNDN);
     mpfr_sub_ui(x_, x_, 1, MPFR_RNDN);
     mpfr_sqrt_ui(y_, 5, MPFR_RNDN);
   }
-  ~Operands() { mpfr_clears(x_, y_, z_, nullptr); }
-  Operands(const Operands&) = delete;
-  Operands& operator=(const Operands&) = delete;
+  ~MpfrNumbers() { mpfr_clears(x_, y_, z_, nullptr); }
+  MpfrNumbers(const MpfrNumbers&) = delete;
+  MpfrNumbers& operator=(const MpfrNumbers&) = delete;
 
   void run(std::size_t operation, std::uint64_t iterations) {
     static constexpr int (*kFunctions[])(mpfr_ptr, mpfr_srcptr, mpfr_srcptr) = {
@@ -116,7 +116,7 @@ const std::vector<MpfrOperation>& mpfr_operations() {
 
 double mpfr_seconds(core::PinnedPool& pool, std::size_t threads, std::size_t operation, long bits,
                     double seconds) {
-  std::deque<Operands> operands;
+  std::deque<MpfrNumbers> operands;
   for (std::size_t i = 0; i < threads; ++i) operands.emplace_back(bits);
   for (std::uint64_t iterations = 1;;) {
     const auto work = [&](std::size_t i) { operands[i].run(operation, iterations); };
@@ -278,13 +278,13 @@ Sample multiply(const matmul::Matrix& a, const matmul::Matrix& b, int ranks) {
 
 Block parallel_block(const std::vector<int>& numbers, bool quick) {
   const int n = quick ? 64 : 150;
-  struct Pair {
+  struct MatrixPair {
     matmul::Matrix a, b;
   };
   std::vector<Contender> contenders;
   for (const int bits : quick ? std::vector{128, 1024} : std::vector{128, 512, 1024, 4096}) {
-    const auto operands = std::make_shared<const Pair>(
-        Pair{matmul::random_matrix(n, n, bits, 2, 1), matmul::random_matrix(n, n, bits, 3, 2)});
+    const auto operands = std::make_shared<const MatrixPair>(MatrixPair{
+        matmul::random_matrix(n, n, bits, 2, 1), matmul::random_matrix(n, n, bits, 3, 2)});
     for (const int ranks : numbers)
       contenders.push_back({{{"part", "parallel"}, {"bits", bits}, {"n", n}, {"ranks", ranks}},
                             [=] { return multiply(operands->a, operands->b, ranks); }});

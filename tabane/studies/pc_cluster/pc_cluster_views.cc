@@ -73,7 +73,8 @@ void multiple_precision(const StudyViews& views) {
 // part: "inside" or "between".
 void messages(const StudyViews& views, const std::string& part) {
   const Caption where = views.caption(part);
-  const Values values = {{"where", where.title}, {"how", where.note}, {"fit_note", kFitNote}};
+  const CaptionValues values = {
+      {"where", where.title}, {"how", where.note}, {"fit_note", kFitNote}};
   std::vector<Column> columns = {{"message", level_of("bytes", "B")}};
   Rows fits = fit_rows("way");
   const std::vector<Line> ways = ways_of(views, part.c_str());
@@ -139,7 +140,7 @@ void watch(const StudyViews& views) {
                {low / middle, "ratio"}, Better::higher);
     curves.push_back(std::move(curve));
   }
-  const Values values = {{"size", show(static_cast<double>(kWatchedBytes), "B")}};
+  const CaptionValues values = {{"size", show(static_cast<double>(kWatchedBytes), "B")}};
   views.table("watch.table", std::move(rows), values);
   Caption text = views.caption("watch", values);
   add_order_chart(views.record, "watch", std::move(text.title), std::move(text.note),

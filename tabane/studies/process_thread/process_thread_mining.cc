@@ -197,7 +197,7 @@ const Factors kThreads{{"start", "threads"}}, kSerial{{"start", "serial"}},
     kTree{{"start", "tree"}};
 const Factors kOneThread{{"start", "threads"}, {"workers", 1}};
 
-void total_time(const StudyViews& mined, const Factors& what, Values values) {
+void total_time(const StudyViews& mined, const Factors& what, CaptionValues values) {
   const Point* one = mined.points.find(what.with(kOneThread));
   values["product"] = text_of({seconds_per_request(*one), "s"});
   const std::vector<Factors> rows = combinations(mined.points, {"workers"}, what);
@@ -216,7 +216,7 @@ void total_time(const StudyViews& mined, const Factors& what, Values values) {
 }
 
 void creation_time(const StudyViews& mined, const Points& starts, const Factors& what,
-                   const Values& values) {
+                   const CaptionValues& values) {
   const auto share_of_total = [&](const Points& created, const Factors& row) {
     Entry share = ratio_entry(created.find(row.with(kTree)), mined.points.find(row.with(kTree)));
     share.unit = "share";
@@ -302,7 +302,7 @@ void add_mining_views(Record& record, const Points& points, int pus) {
   if (under.empty()) return;
   for (const std::string& program : mined_only.words("program")) {
     const Factors what{{"program", program}, {"under", under.front()}};
-    const Values values = {{"program", program}, {"under", under.front()}};
+    const CaptionValues values = {{"program", program}, {"under", under.front()}};
     if (mined_only.find(what.with(kOneThread)) != nullptr) total_time(mined, what, values);
     creation_time(mined, starts, what, values);
   }

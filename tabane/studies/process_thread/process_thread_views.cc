@@ -67,7 +67,7 @@ Factors forks_of(const char* way, std::size_t piece, const char* memory = "as al
 }
 
 // What the line through the larger sizes says for 100 GiB in base pages.
-Values extrapolated(const Points& points) {
+CaptionValues extrapolated(const Points& points) {
   PointList large = points.where(forks_of("one", 0), "bytes");
   std::erase_if(large, [](const Point* point) { return point->number("bytes") < 0x1p24; });
   if (large.size() < 2) return {};
@@ -193,7 +193,7 @@ std::string add_law(Curves& curves, int pus) {
 }
 
 void shapes_map(const StudyViews& views, const std::vector<Result>& choices, const Factors& what,
-                Values values) {
+                CaptionValues values) {
   const Points& points = views.points;
   const Factors one = what.with({{"processes", 1}, {"threads", 1}});
   Matrix matrix = matrix_of(
@@ -241,8 +241,8 @@ void scaling(const StudyViews& views, const std::vector<Result>& choices,
     curves.series.push_back(std::move(curve));
     if (line.has_law) laws.push_back(add_law(curves, pus));
   }
-  Values values = {{"title", fmt::format("{} ({})", title_of(workload), allocator)},
-                   {"laws", fmt::format("{}", fmt::join(laws, "; "))}};
+  CaptionValues values = {{"title", fmt::format("{} ({})", title_of(workload), allocator)},
+                          {"laws", fmt::format("{}", fmt::join(laws, "; "))}};
   values["law"] = views.caption("law", values).note;
   views.table("speedup", columns, rows, values);
   for (const char* chart : {"scaling", "efficiency"}) {
@@ -303,7 +303,7 @@ Entry predictions_held(const Point& automatic) {
   return fmt::format("{} of {}", tally.held, tally.predicted);
 }
 
-Values tally_values(Record& record, const PredictionTally& all) {
+CaptionValues tally_values(Record& record, const PredictionTally& all) {
   if (all.predicted == 0) return {{"none", "No time was predicted."}};
   const double share = double(all.held) / double(all.predicted);
   add_result(record, "choice.predictions_held",
@@ -341,7 +341,7 @@ void choice_table(const StudyViews& views, const std::vector<Result>& choices) {
     const Result& choice = *std::ranges::find(choices, row, &Result::factors);
     return choice.value ? Entry(*choice.value, "s", choice.interval) : Entry("not known");
   };
-  Values values = tally_values(views.record, all);
+  CaptionValues values = tally_values(views.record, all);
   values.insert({{"good", std::to_string(good)},
                  {"cases", std::to_string(rows.size())},
                  {"reasons", reasons}});

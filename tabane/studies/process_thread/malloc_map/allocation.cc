@@ -44,19 +44,19 @@ void check(const InsertProblem& problem) { require_share("share of new keys", pr
 
 namespace {
 
-struct Request {
+struct ChunkRequest {
   std::size_t slot = 0;   // of the chunk that makes way
   std::size_t bytes = 0;  // of the new one
   std::uint8_t mark = 0;  // of its first page; goes up by one a page
 };
 
-class Requests {
+class ChunkRequests {
  public:
-  Requests(const AllocateProblem& problem, std::size_t task)
+  ChunkRequests(const AllocateProblem& problem, std::size_t task)
       : problem_(problem), random_(problem.seed, task) {}
 
-  Request next() {
-    Request request;
+  ChunkRequest next() {
+    ChunkRequest request;
     request.slot = random_.below(problem_.kept);
     const bool large = random_.unit() < problem_.large_share;
     const std::size_t least = large ? problem_.least_large_bytes : 16;
@@ -74,7 +74,7 @@ class Requests {
 class Chunk {
  public:
   Chunk() = default;
-  explicit Chunk(const Request& request)
+  explicit Chunk(const ChunkRequest& request)
       : bytes_(request.bytes), memory_(static_cast<std::uint8_t*>(std::malloc(request.bytes))) {
     if (!memory_) throw std::bad_alloc();
     // volatile: a compiler may drop an allocation that nobody reads.
@@ -98,16 +98,16 @@ class Chunk {
   std::unique_ptr<std::uint8_t, Free> memory_;
 };
 
-void add(AllocateTotals& totals, const Request& request) {
+void add(AllocateTotals& totals, const ChunkRequest& request) {
   totals.bytes += request.bytes;
   totals.pages += pages_of(request.bytes);
 }
 
 AllocateTotals expected(const AllocateProblem& problem, std::size_t task) {
   AllocateTotals totals;
-  Requests requests(problem, task);
+  ChunkRequests requests(problem, task);
   for (std::size_t k = 0; k < problem.requests; ++k) {
-    const Request request = requests.next();
+    const ChunkRequest request = requests.next();
     add(totals, request);
     for (std::size_t page = 0; page < pages_of(request.bytes); ++page)
       totals.marks += static_cast<std::uint8_t>(request.mark + page);
@@ -115,14 +115,33 @@ AllocateTotals expected(const AllocateProblem& problem, std::size_t task) {
   return totals;
 }
 
+InsertTotals expected(const InsertProblem& problem, std::size_t task) {
+  InsertTotals totals{.distinct = distinct_after(problem, problem.inserts)};
+  for_each_key(problem, task, [&](std::uint64_t key) { totals.digest += key; });
+  return totals;
+}
+
+template <class Problem, class Totals>
+void verify_tasks(const Problem& problem, std::span<const Totals> totals, const char* work,
+                  const char* results) {
+  if (totals.size() != problem.tasks)
+    throw core::VerificationError(fmt::format("tasks of {} with a result", work),
+                                  static_cast<double>(totals.size()),
+                                  static_cast<double>(problem.tasks));
+  for (std::size_t task = 0; task < totals.size(); ++task) {
+    if (totals[task] != expected(problem, task))
+      throw core::VerificationError(fmt::format("{} of task {}", results, task), 1, 0);
+  }
+}
+
 }  // namespace
 
 AllocateTotals allocate_task(const AllocateProblem& problem, std::size_t task) {
   AllocateTotals totals;
-  Requests requests(problem, task);
+  ChunkRequests requests(problem, task);
   std::vector<Chunk> chunks(problem.kept);
   for (std::size_t k = 0; k < problem.requests; ++k) {
-    const Request request = requests.next();
+    const ChunkRequest request = requests.next();
     Chunk& chunk = chunks[request.slot];
     totals.marks += chunk.marks();
     chunk = Chunk();
@@ -140,14 +159,7 @@ std::vector<AllocateTotals> allocate(team::Team& team, const AllocateProblem& pr
 }
 
 void verify(const AllocateProblem& problem, std::span<const AllocateTotals> totals) {
-  if (totals.size() != problem.tasks)
-    throw core::VerificationError("tasks of malloc and free with a result",
-                                  static_cast<double>(totals.size()),
-                                  static_cast<double>(problem.tasks));
-  for (std::size_t task = 0; task < totals.size(); ++task) {
-    if (totals[task] != expected(problem, task))
-      throw core::VerificationError("marks in the chunks of task " + std::to_string(task), 1, 0);
-  }
+  verify_tasks(problem, totals, "malloc and free", "marks in the chunks");
 }
 
 // ---- insertion ----
@@ -167,16 +179,7 @@ std::vector<InsertTotals> insert(team::Team& team, const InsertProblem& problem)
 }
 
 void verify(const InsertProblem& problem, std::span<const InsertTotals> totals) {
-  if (totals.size() != problem.tasks)
-    throw core::VerificationError("tasks of insertion with a result",
-                                  static_cast<double>(totals.size()),
-                                  static_cast<double>(problem.tasks));
-  for (std::size_t task = 0; task < totals.size(); ++task) {
-    InsertTotals expected{.distinct = distinct_after(problem, problem.inserts)};
-    for_each_key(problem, task, [&](std::uint64_t key) { expected.digest += key; });
-    if (totals[task] != expected)
-      throw core::VerificationError("keys in the map of task " + std::to_string(task), 1, 0);
-  }
+  verify_tasks(problem, totals, "insertion", "keys in the map");
 }
 
 }  // namespace tabane::malloc_map
