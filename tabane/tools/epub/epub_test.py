@@ -55,11 +55,10 @@ class RoundTrip(Case):
         subprocess.run(["pandoc", text, "-o", self.book], check=True)
         self.protect()
         self.assert_comes_back()
-        messages = epubcheck(self.book)
+        messages = epubcheck(self.opened)
         if messages is None:
             self.skipTest("epubcheck was not found")
         self.assertEqual(messages, set())
-        self.assertEqual(epubcheck(self.opened), set())
         self.assertLessEqual({m for _, m in epubcheck(self.protected)}, ENCRYPTED_TO_EPUBCHECK)
 
 

@@ -61,6 +61,7 @@ TEST(SolveDense, IsRightOnAllGridsForAllSizes) {
   for (const comm::GridShape grid : kGrids) {
     comm::launch(on(grid), [&](comm::Comm& comm) {
       for (const int n : {0, 1, 2, 3, 5, 8, 9, 17, 33, 64}) {
+        if (comm.size() > 4 && n != 3 && n != 17 && n != 64) continue;
         for (const int block : {1, 3, 8, 33}) {
           if (block < 8 && n > 20) continue;
           const RandomSystem system(n, static_cast<std::uint64_t>(n * 100 + block));

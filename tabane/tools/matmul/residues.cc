@@ -21,7 +21,7 @@ constexpr double kMostSum = 0x1p53 - 0x1p26;
 // A reduced residue is at most p / 2 + kSlack: the quotient is rounded from a rounded product.
 constexpr double kSlack = 2;
 // Of Miller and Rabin, as GMP's manual asks for; below 2^46 GMP's answer is exact.
-constexpr int kRounds = 25;
+constexpr int kRounds = 15;
 
 // An integer that frees itself.
 class Integer {
@@ -50,7 +50,10 @@ std::vector<std::uint32_t> choose_primes(std::uint32_t most, double bits) {
   Integer number;
   double have = 0;
   for (std::uint32_t n = most | 1; have <= bits; n -= 2) {
-    if (n < 1000) throw core::UsageError("the exponents or bits are too many for residues");
+    // The product of all primes up to x is less than e^(1.02 x), of 1.472 x bits.
+    if (n < 1000 || bits > 1.472 * most) {
+      throw core::UsageError("the exponents or bits are too many for residues");
+    }
     mpz_set_ui(number, n);
     if (n > most || mpz_probab_prime_p(number, kRounds) == 0) continue;
     primes.push_back(n);
