@@ -7,12 +7,14 @@ import shutil
 import subprocess
 import sys
 import tempfile
-import unittest
 import zipfile
 
 import epub_lcp
 
-TABANE = sys.argv.pop(1)
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent / "lib"))
+import tool_case
+from tool_case import TABANE
+
 PASSPHRASE = "correct horse battery"
 EPUBCHECK = "/usr/share/java/epubcheck.jar"
 CONTAINER = """<?xml version="1.0"?>
@@ -100,11 +102,11 @@ def epubcheck(path):
         return {(m["severity"], m["ID"]) for m in json.loads(report.read_text())["messages"]}
 
 
-class Case(unittest.TestCase):
+class Case(tool_case.Case):
+    tool = "epub"
+
     def setUp(self):
-        folder = tempfile.TemporaryDirectory()
-        self.addCleanup(folder.cleanup)
-        self.folder = pathlib.Path(folder.name)
+        super().setUp()
         self.book = self.folder / "book.epub"
         self.protected = self.folder / "protected.epub"
         self.opened = self.folder / "opened.epub"
@@ -113,9 +115,7 @@ class Case(unittest.TestCase):
         self.passphrase.chmod(0o600)
 
     def epub(self, *arguments, **options):
-        return subprocess.run([TABANE, "epub", *map(str, arguments)], capture_output=True,
-                              text=True, timeout=120, check=False, stdin=subprocess.DEVNULL,
-                              start_new_session=True, **options)
+        return self.run_tool(*arguments, start_new_session=True, **options)
 
     def run_verb(self, verb, book, out, *more):
         return self.epub(verb, book, "-o", out, "--passphrase-file", self.passphrase, *more)

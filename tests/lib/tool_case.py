@@ -48,9 +48,9 @@ class Case(unittest.TestCase):
         return name
 
     def run_tool(self, *arguments, before=(), code=None, **options):
-        done = subprocess.run([*before, TABANE, self.tool, *map(str, arguments)], cwd=self.folder,
-                              env=WITHOUT_MPI, text=True, capture_output=True, timeout=200,
-                              check=False, **{"stdin": subprocess.DEVNULL, **options})
+        how = {"cwd": self.folder, "stdin": subprocess.DEVNULL, "text": True, **options}
+        done = subprocess.run([*before, TABANE, self.tool, *map(str, arguments)], env=WITHOUT_MPI,
+                              capture_output=True, timeout=200, check=False, **how)
         if code is not None:
             self.assertEqual(code, done.returncode, done.stdout + done.stderr)
         return done
