@@ -8,6 +8,7 @@
 #include <functional>
 #include <optional>
 #include <span>
+#include <utility>
 #include <vector>
 
 #include "tabane/core/error.h"
@@ -32,6 +33,10 @@ constexpr std::size_t kLaneGap = 1088;
 // slices, of which each is a launch.
 constexpr std::size_t kDeviceGap = 64;
 constexpr std::size_t kLongestDeviceSlice = std::size_t{1} << 20;
+
+std::span<const std::byte> key_of(const Request& request) {
+  return std::span(request.key.bytes()).first(key_bytes(request.cipher));
+}
 
 std::uint64_t stored_iv_bytes(const FileTask& task) {
   return task.job().request.fixed_iv ? 0 : kBlockBytes;
@@ -82,8 +87,7 @@ struct Tried {
 };
 
 Tried try_endings(const Request& request, const Tree& tree, int root) {
-  crypto::CbcCipher cipher(std::span(request.key.bytes()).first(key_bytes(request.cipher)),
-                           crypto::Engine::openssl);
+  crypto::CbcCipher cipher(key_of(request), crypto::Engine::openssl);
   DirectoryOpener directories(tree, root, false);
   Tried tried;
   const std::size_t step = std::max<std::size_t>(1, tree.files.size() / kFilesTried);
@@ -110,16 +114,46 @@ Tried try_endings(const Request& request, const Tree& tree, int root) {
 
 }  // namespace
 
-CbcFileWorker::CbcFileWorker(std::span<const std::byte> key, crypto::Engine engine,
-                             crypto::DeviceAes* device)
-    : cipher_(key, engine),
+CbcFormat::CbcFormat(const JobState& job, crypto::Engine engine, std::function<Upcoming()> upcoming)
+    : encrypts_(job.request.encrypts()),
+      upcoming_(std::move(upcoming)),
+      cipher_(key_of(job.request), engine),
       slice_(std::max(kSliceBytes, kPartBytes / cipher_.lanes())),
-      device_(device) {
-  if (device_ != nullptr) open_slot(key);
+      device_(job.device) {
+  if (device_ != nullptr) open_slot(key_of(job.request));
   if (!slot_) buffer_.reserve((cipher_.lanes() + 1) * (slice_ + kLaneGap));
 }
 
-void CbcFileWorker::open_slot(std::span<const std::byte> key) {
+void CbcFormat::prepare(FileTask& task) {
+  auto& cbc = static_cast<CbcTask&>(task);
+  encrypts_ ? prepare_to_encrypt(cbc) : prepare_to_decrypt(cbc);
+}
+
+// When encrypting, a whole file: in it each block needs the one before.
+Range CbcFormat::cut(const FileTask& task, const Unit& unit, std::uint64_t piece_bytes) const {
+  return range_of(unit, piece_bytes, 1, static_cast<const CbcTask&>(task).bytes());
+}
+
+void CbcFormat::work(const std::shared_ptr<FileTask>& task, const Range& range) {
+  auto cbc = std::static_pointer_cast<CbcTask>(task);
+  if (!encrypts_) return task->do_piece([&] { decrypt(*cbc, range.first, range.count); });
+  open_.push_back({.task = std::move(cbc)});
+  while (!takes_more()) encrypt_slices();
+}
+
+void CbcFormat::finish() {
+  while (!open_.empty()) encrypt_slices();
+}
+
+bool CbcFormat::takes_more() const {
+  OpenChains open{.files = open_.size()};
+  for (const OpenFile& file : open_) open.bytes_left += file.left();
+  const Upcoming next = upcoming_();
+  if (next.large_bytes == 0) return open.files < lanes();
+  return takes_chain(open, next.large_bytes, next.share, lanes());
+}
+
+void CbcFormat::open_slot(std::span<const std::byte> key) {
   try {
     const std::size_t lane = kSliceBytes + 2 * kDeviceGap;
     auto slot =
@@ -132,7 +166,7 @@ void CbcFileWorker::open_slot(std::span<const std::byte> key) {
   }
 }
 
-void CbcFileWorker::prepare_to_encrypt(CbcTask& task) {
+void CbcFormat::prepare_to_encrypt(CbcTask& task) {
   task.bytes_ = task.in_bytes();
   const std::uint64_t expected = stored_iv_bytes(task) + padded(task.bytes_);
   if (!task.open_output(expected, expected, [&](int out) { return is_encrypted(task, out); }))
@@ -145,8 +179,8 @@ void CbcFileWorker::prepare_to_encrypt(CbcTask& task) {
 }
 
 // Decrypts the block at an offset behind the stored IV. iv: of the file.
-crypto::Block CbcFileWorker::decrypt_block(int file, crypto::Block iv, std::uint64_t stored,
-                                           std::uint64_t at, const std::string& what) {
+crypto::Block CbcFormat::decrypt_block(int file, crypto::Block iv, std::uint64_t stored,
+                                       std::uint64_t at, const std::string& what) {
   crypto::Block block{};
   if (at > 0) core::read_all_at(file, iv.data(), iv.size(), stored + at - kBlockBytes, what);
   core::read_all_at(file, block.data(), block.size(), stored + at, what);
@@ -155,7 +189,7 @@ crypto::Block CbcFileWorker::decrypt_block(int file, crypto::Block iv, std::uint
 }
 
 // Whether an output's first and last block are those of the input with this key.
-bool CbcFileWorker::is_encrypted(CbcTask& task, int output) {
+bool CbcFormat::is_encrypted(CbcTask& task, int output) {
   const std::uint64_t stored = stored_iv_bytes(task);
   crypto::Block iv{};
   if (stored == 0) {
@@ -174,7 +208,7 @@ bool CbcFileWorker::is_encrypted(CbcTask& task, int output) {
 }
 
 // Whether an output has the size and the end that the last blocks of the input give.
-bool CbcFileWorker::ends_like(CbcTask& task, int output) {
+bool CbcFormat::ends_like(CbcTask& task, int output) {
   const std::uint64_t stored = stored_iv_bytes(task), padding = task.bytes_ - kBlockBytes;
   const std::size_t full = padding == 0 ? 0 : kBlockBytes;  // bytes of the block before, if any
   std::array<std::byte, 2 * kBlockBytes> end;
@@ -193,7 +227,7 @@ bool CbcFileWorker::ends_like(CbcTask& task, int output) {
          std::equal(end.begin(), end.begin() + size, there.begin());
 }
 
-void CbcFileWorker::read_slice(OpenFile& file, std::size_t slice) {
+void CbcFormat::read_slice(OpenFile& file, std::size_t slice) {
   CbcTask& task = *file.task;
   if (task.job().stop) throw Stopped();
   const std::uint64_t left = file.left();
@@ -212,7 +246,7 @@ void CbcFileWorker::read_slice(OpenFile& file, std::size_t slice) {
 // With a stored IV, each write begins a block before the slice: first with the IV, then with the
 // last block of the slice before, which is the next one's IV. So reads and writes begin at pages; a
 // page that is written in two parts costs far more.
-void CbcFileWorker::write_slice(OpenFile& file) {
+void CbcFormat::write_slice(OpenFile& file) {
   if (stored_iv_bytes(*file.task) == 0) {
     file.task->write(file.out, file.bytes, file.done);
   } else {
@@ -222,14 +256,8 @@ void CbcFileWorker::write_slice(OpenFile& file) {
   file.done += file.bytes;
 }
 
-OpenChains CbcFileWorker::open() const {
-  OpenChains chains{.files = open_.size()};
-  for (const OpenFile& file : open_) chains.bytes_left += file.left();
-  return chains;
-}
-
 // Those with the most left, so that all end together and no lane is empty before.
-void CbcFileWorker::encrypt_slices() {
+void CbcFormat::encrypt_slices() {
   const std::size_t n = std::min(open_.size(), lanes());
   std::ranges::nth_element(open_, open_.begin() + static_cast<std::ptrdiff_t>(n), std::greater<>{},
                            &OpenFile::left);
@@ -237,7 +265,7 @@ void CbcFileWorker::encrypt_slices() {
   std::erase_if(open_, [](const OpenFile& file) { return file.last; });
 }
 
-void CbcFileWorker::encrypt_slices(std::span<OpenFile> files) {
+void CbcFormat::encrypt_slices(std::span<OpenFile> files) {
   const auto attempt = [](OpenFile& file, const auto& step) {
     try {
       step();
@@ -267,7 +295,7 @@ void CbcFileWorker::encrypt_slices(std::span<OpenFile> files) {
 }
 
 // What the device has not done is still there as it was read.
-void CbcFileWorker::encrypt_pieces(std::span<const crypto::ChainPiece> pieces) {
+void CbcFormat::encrypt_pieces(std::span<const crypto::ChainPiece> pieces) {
   if (slot_works_) {
     try {
       return slot_->encrypt(pieces);
@@ -279,7 +307,7 @@ void CbcFileWorker::encrypt_pieces(std::span<const crypto::ChainPiece> pieces) {
   cipher_.encrypt(pieces);
 }
 
-void CbcFileWorker::prepare_to_decrypt(CbcTask& task) {
+void CbcFormat::prepare_to_decrypt(CbcTask& task) {
   const std::uint64_t stored = stored_iv_bytes(task);
   const std::uint64_t bytes = task.in_bytes();
   if (bytes < stored + kBlockBytes || bytes % kBlockBytes != 0) {
@@ -299,7 +327,7 @@ void CbcFileWorker::prepare_to_decrypt(CbcTask& task) {
   }
 }
 
-void CbcFileWorker::decrypt(CbcTask& task, std::uint64_t first, std::uint64_t count) {
+void CbcFormat::decrypt(CbcTask& task, std::uint64_t first, std::uint64_t count) {
   const std::uint64_t end = std::min(task.bytes_, first + count);
   crypto::Block iv = task.iv_;
   if (first > 0 && first < end) {
@@ -316,8 +344,8 @@ void CbcFileWorker::decrypt(CbcTask& task, std::uint64_t first, std::uint64_t co
   }
 }
 
-void CbcFileWorker::decrypt_group(CbcTask& task, std::uint64_t first, std::size_t bytes,
-                                  crypto::Block& iv) {
+void CbcFormat::decrypt_group(CbcTask& task, std::uint64_t first, std::size_t bytes,
+                              crypto::Block& iv) {
   const std::uint64_t stored = stored_iv_bytes(task);
   std::byte* const group = buffer_.data();
   if (core::read_all_at(task.in(), group, bytes, stored + first, task.path()) != bytes) {

@@ -3,6 +3,8 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
+#include <functional>
 #include <memory>
 #include <span>
 #include <string>
@@ -19,7 +21,7 @@
 
 namespace tabane::encrypt {
 
-// A file on its way to or from AES-CBC; a worker prepares it.
+// A file on its way to or from AES-CBC, which prepares it.
 class CbcTask : public FileTask {
  public:
   using FileTask::FileTask;
@@ -27,31 +29,23 @@ class CbcTask : public FileTask {
   std::uint64_t bytes() const { return bytes_; }
 
  private:
-  friend class CbcFileWorker;
+  friend class CbcFormat;
   std::uint64_t bytes_ = 0;
   crypto::Block iv_{};
 };
 
-class CbcFileWorker {
+class CbcFormat : public Format {
  public:
-  // key: 16 or 32 bytes. device: encrypts as long as it can; null: there is none.
-  CbcFileWorker(std::span<const std::byte> key, crypto::Engine engine,
-                crypto::DeviceAes* device = nullptr);
+  // engine: of the CPU; the job's device encrypts as long as it can. upcoming: asked when
+  // encrypting.
+  CbcFormat(const JobState& job, crypto::Engine engine, std::function<Upcoming()> upcoming);
 
-  // What FileTask::start() needs.
-  void prepare_to_encrypt(CbcTask& task);
-  void prepare_to_decrypt(CbcTask& task);
-
-  // Files that are encrypted at about the cost of one.
-  std::size_t lanes() const { return slot_ ? device_->chains_per_slot() : cipher_.lanes(); }
-  // Takes a file that was started; encrypts the next slices of as many of those as there are lanes,
-  // and ends the pieces of files that are done.
-  void add(std::shared_ptr<CbcTask> task) { open_.push_back({.task = std::move(task)}); }
-  void encrypt_slices();
-  OpenChains open() const;
-  // The bytes [first, first + count) behind the stored IV, or to the end. first: a multiple of 16.
-  // Also verifies: then nothing is written.
-  void decrypt(CbcTask& task, std::uint64_t first, std::uint64_t count);
+  void prepare(FileTask& task) override;
+  Range cut(const FileTask& task, const Unit& unit, std::uint64_t piece_bytes) const override;
+  // Files of several units are encrypted at once.
+  void work(const std::shared_ptr<FileTask>& task, const Range& range) override;
+  void finish() override;
+  bool works_at_once() const override { return !encrypts_; }
 
  private:
   // A file that is being encrypted. In its lane's buffer: the IV, then the slice with room for its
@@ -66,6 +60,17 @@ class CbcFileWorker {
 
     std::uint64_t left() const { return task->bytes() - done; }
   };
+  void prepare_to_encrypt(CbcTask& task);
+  void prepare_to_decrypt(CbcTask& task);
+  // Files that are encrypted at about the cost of one.
+  std::size_t lanes() const { return slot_ ? device_->chains_per_slot() : cipher_.lanes(); }
+  bool takes_more() const;
+  // Encrypts the next slices of as many files as there are lanes, and ends the pieces of those that
+  // are done.
+  void encrypt_slices();
+  // The bytes [first, first + count) behind the stored IV, or to the end. first: a multiple of 16.
+  // Also verifies: then nothing is written.
+  void decrypt(CbcTask& task, std::uint64_t first, std::uint64_t count);
   void open_slot(std::span<const std::byte> key);
   void encrypt_slices(std::span<OpenFile> files);  // one of each, at most lanes() files
   void encrypt_pieces(std::span<const crypto::ChainPiece> pieces);
@@ -77,6 +82,8 @@ class CbcFileWorker {
                               const std::string& what);
   void decrypt_group(CbcTask& task, std::uint64_t first, std::size_t bytes, crypto::Block& iv);
 
+  const bool encrypts_;
+  const std::function<Upcoming()> upcoming_;
   crypto::CbcCipher cipher_;
   std::vector<OpenFile> open_;
   std::size_t slice_;  // bytes of one lane

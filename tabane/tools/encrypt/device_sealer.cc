@@ -18,18 +18,23 @@ std::size_t place_after(std::size_t used, const ChunkGroup& group) {
 
 }  // namespace
 
-DeviceSealer::DeviceSealer(crypto::DeviceAes& aes, crypto::Engine engine, bool opens)
-    : aes_(aes), slot_(aes, kSlotBytes), opens_(opens), cipher_(engine) {}
+DeviceFormat::DeviceFormat(const JobState& job, crypto::Engine engine)
+    : SealedFormat(job, engine),
+      aes_(*job.device),
+      slot_(aes_, kSlotBytes),
+      opens_(!job.request.encrypts()),
+      cipher_(engine) {}
 
-bool DeviceSealer::has_room(const ChunkGroup& group) const {
+bool DeviceFormat::has_room(const ChunkGroup& group) const {
   return placed_.size() < aes_.chains_per_slot() &&
          place_after(used_, group) + group.sealed_size() <= slot_.bytes();
 }
 
-void DeviceSealer::add(std::shared_ptr<SealedTask> task, std::uint64_t first, std::uint64_t count) {
-  const std::uint64_t end = std::min(task->chunks(), first + count);
+void DeviceFormat::work(const std::shared_ptr<FileTask>& task, const Range& range) {
+  auto sealed = std::static_pointer_cast<SealedTask>(task);
+  const std::uint64_t end = std::min(sealed->chunks(), range.first + range.count);
   try {
-    if (first < end) return add_groups(task, first, end);
+    if (range.first < end) return add_groups(sealed, range.first, end);
   } catch (const std::exception& error) {
     task->fail(error);
   }
@@ -37,7 +42,7 @@ void DeviceSealer::add(std::shared_ptr<SealedTask> task, std::uint64_t first, st
 }
 
 // Groups are small, so that little of a slot stays empty.
-void DeviceSealer::add_groups(const std::shared_ptr<SealedTask>& task, std::uint64_t first,
+void DeviceFormat::add_groups(const std::shared_ptr<SealedTask>& task, std::uint64_t first,
                               std::uint64_t end) {
   constexpr std::size_t kGroupBytes = std::size_t{1} << 20;
   const std::size_t most =
@@ -49,7 +54,7 @@ void DeviceSealer::add_groups(const std::shared_ptr<SealedTask>& task, std::uint
   }
 }
 
-void DeviceSealer::place(const std::shared_ptr<SealedTask>& task, const ChunkGroup& group,
+void DeviceFormat::place(const std::shared_ptr<SealedTask>& task, const ChunkGroup& group,
                          bool ends) {
   if (!has_room(group)) finish();
   const std::size_t at = place_after(used_, group);
@@ -72,7 +77,7 @@ void DeviceSealer::place(const std::shared_ptr<SealedTask>& task, const ChunkGro
 }
 
 // What the device has not done is still there as it was read.
-void DeviceSealer::work() {
+void DeviceFormat::work_on_all() {
   fits_.assign(chunks_.size(), true);
   if (slot_works_) {
     try {
@@ -87,14 +92,14 @@ void DeviceSealer::work() {
   work_on_cpu();
 }
 
-void DeviceSealer::check_tags() {
+void DeviceFormat::check_tags() {
   for (std::size_t i = 0; i < chunks_.size(); ++i) {
     const std::size_t at = chunks_[i].place * crypto::kBlockBytes + chunks_[i].bytes;
     fits_[i] = CRYPTO_memcmp(&slot_.in()[at], &slot_.out()[at], crypto::kTagBytes) == 0;
   }
 }
 
-void DeviceSealer::work_on_cpu() {
+void DeviceFormat::work_on_cpu() {
   auto fits = fits_.begin();
   for (const Placed& placed : placed_) {
     const ChunkGroup& group = placed.group;
@@ -114,7 +119,7 @@ void DeviceSealer::work_on_cpu() {
   }
 }
 
-void DeviceSealer::write(const Placed& placed, std::span<const char> fits) {
+void DeviceFormat::write(const Placed& placed, std::span<const char> fits) {
   std::byte* const chunks = slot_.out().data() + placed.at;
   if (!opens_) return placed.task->write_sealed(placed.group, chunks);
   const auto damaged = std::ranges::find(fits, false);
@@ -124,9 +129,9 @@ void DeviceSealer::write(const Placed& placed, std::span<const char> fits) {
   placed.task->write_opened(placed.group, chunks);
 }
 
-void DeviceSealer::finish() {
+void DeviceFormat::finish() {
   if (placed_.empty()) return;
-  work();
+  work_on_all();
   std::span<const char> fits = fits_;
   for (const Placed& placed : placed_) {
     SealedTask& task = *placed.task;

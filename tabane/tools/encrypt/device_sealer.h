@@ -13,17 +13,15 @@
 
 namespace tabane::encrypt {
 
-// One thread's.
-class DeviceSealer {
+class DeviceFormat : public SealedFormat {
  public:
   // engine: of the CPU, for what the device does not do. throws: device::DeviceError.
-  DeviceSealer(crypto::DeviceAes& aes, crypto::Engine engine, bool opens);
+  DeviceFormat(const JobState& job, crypto::Engine engine);
 
-  // Takes a piece that was started: the chunks [first, first + count) of its file, or to its end.
-  // Ends it as soon as they are written, which is later.
-  void add(std::shared_ptr<SealedTask> task, std::uint64_t first, std::uint64_t count);
-  // Writes what was taken.
-  void finish();
+  // Pieces end as soon as their chunks are written, which is later.
+  void work(const std::shared_ptr<FileTask>& task, const Range& range) override;
+  void finish() override;
+  bool works_at_once() const override { return false; }
 
  private:
   struct Placed {
@@ -36,7 +34,7 @@ class DeviceSealer {
   void add_groups(const std::shared_ptr<SealedTask>& task, std::uint64_t first, std::uint64_t end);
   void place(const std::shared_ptr<SealedTask>& task, const ChunkGroup& group, bool ends);
   bool has_room(const ChunkGroup& group) const;
-  void work();
+  void work_on_all();
   void work_on_cpu();
   void check_tags();
   void write(const Placed& placed, std::span<const char> fits);

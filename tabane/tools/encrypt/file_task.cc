@@ -353,6 +353,15 @@ void FileTask::commit() {
   }
 }
 
+void FileTask::do_piece(const std::function<void()>& work) {
+  try {
+    work();
+  } catch (const std::exception& error) {
+    fail(error);
+  }
+  end_piece();
+}
+
 void FileTask::end_piece() {
   if (--pieces_left_ > 0) return;
   const std::lock_guard lock(mutex_);
@@ -369,6 +378,15 @@ void FileTask::end_piece() {
   in_.reset();
   out_directory_.reset();
   phase_ = Phase::nothing_to_do;
+}
+
+Range range_of(const Unit& unit, std::uint64_t piece_bytes, std::uint64_t step,
+               std::uint64_t total) {
+  if (unit.pieces == 1) return {0, total};
+  const std::uint64_t first = std::min(total, unit.piece * piece_bytes / step);
+  const bool last = unit.piece + 1 == unit.pieces;
+  const std::uint64_t end = last ? total : std::min(total, (unit.piece + 1) * piece_bytes / step);
+  return {first, end - first};
 }
 
 }  // namespace tabane::encrypt

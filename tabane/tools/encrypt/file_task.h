@@ -138,6 +138,8 @@ class FileTask {
   bool start(Directories& directories, const std::function<void()>& prepare);
   // Called by each piece after its work, or after start() returned false. The last one commits.
   void end_piece();
+  // Does a piece's work and ends it; what the work throws is a failure.
+  void do_piece(const std::function<void()>& work);
   // Notes that a piece could not be done.
   void fail(const std::exception& error);
 
@@ -202,5 +204,37 @@ class FileTask {
   struct stat before_ {};
   FileRecord record_;
 };
+
+// A part of a file, in steps of its format.
+struct Range {
+  std::uint64_t first, count;
+};
+
+// What a thread may take next, and what it is to leave to others.
+struct Upcoming {
+  std::uint64_t large_bytes = 0;  // the size of the next file if it is a large one, otherwise 0
+  std::uint64_t share = 0;        // bytes left in the job, divided by its threads
+};
+
+// How files are worked on in one format: sealed by the CPU or a device, or AES-CBC. One thread's.
+class Format {
+ public:
+  virtual ~Format() = default;
+
+  // What FileTask::start() needs: reads or makes the header and opens the output, unless what is
+  // there is current.
+  virtual void prepare(FileTask& task) = 0;
+  // The unit's part of a file that was started. piece_bytes: of the plan.
+  virtual Range cut(const FileTask& task, const Unit& unit, std::uint64_t piece_bytes) const = 0;
+  // Does a part of a file that was started and ends its piece: at once or, unless works_at_once(),
+  // by the end of a later work() or finish(). What goes wrong is a failure of the file.
+  virtual void work(const std::shared_ptr<FileTask>& task, const Range& range) = 0;
+  virtual void finish() {}
+  virtual bool works_at_once() const { return true; }
+};
+
+// The part of a sequence of `total` steps that a unit does, if a step is `step` bytes of the input.
+Range range_of(const Unit& unit, std::uint64_t piece_bytes, std::uint64_t step,
+               std::uint64_t total);
 
 }  // namespace tabane::encrypt

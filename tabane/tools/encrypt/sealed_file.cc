@@ -47,7 +47,23 @@ DamageError ChunkGroup::damage_of(std::size_t i) const {
                      sealed_offset() + i * stride());
 }
 
-SealedFileWorker::SealedFileWorker(crypto::Engine engine) : cipher_(engine) {}
+SealedFormat::SealedFormat(const JobState& job, crypto::Engine engine)
+    : seals_(job.request.encrypts()), cipher_(engine) {}
+
+void SealedFormat::prepare(FileTask& task) {
+  auto& sealed = static_cast<SealedTask&>(task);
+  seals_ ? prepare_to_seal(sealed) : prepare_to_open(sealed);
+}
+
+Range SealedFormat::cut(const FileTask& task, const Unit& unit, std::uint64_t piece_bytes) const {
+  const auto& sealed = static_cast<const SealedTask&>(task);
+  return range_of(unit, piece_bytes, sealed.chunk_bytes(), sealed.chunks());
+}
+
+void SealedFormat::work(const std::shared_ptr<FileTask>& task, const Range& range) {
+  if (task->job().request.quick) return task->end_piece();
+  task->do_piece([&] { work_on(static_cast<SealedTask&>(*task), range); });
+}
 
 std::uint64_t SealedTask::chunks() const {
   const std::uint64_t chunk = chunk_bytes();
@@ -102,7 +118,7 @@ void SealedTask::write_opened(const ChunkGroup& group, std::byte* chunks) const 
   job().bytes_done += group.sealed_size() + (group.first == 0 ? group.header : 0);
 }
 
-void SealedFileWorker::prepare_to_seal(SealedTask& task) {
+void SealedFormat::prepare_to_seal(SealedTask& task) {
   const JobState& job = task.job();
   task.plain_bytes_ = task.in_bytes();
   task.header_ = job.seal->header;
@@ -130,8 +146,8 @@ void SealedFileWorker::prepare_to_seal(SealedTask& task) {
 
 // Returns the last chunk, or nothing in place of bytes if its tag does not fit; it stands in the
 // buffer. An empty chunk has a place, too.
-std::span<std::byte> SealedFileWorker::open_last_chunk(const SealedTask& task, int sealed,
-                                                       const Header& header, const FileKeys& keys) {
+std::span<std::byte> SealedFormat::open_last_chunk(const SealedTask& task, int sealed,
+                                                   const Header& header, const FileKeys& keys) {
   const std::size_t chunk = header.chunk_bytes();
   const std::uint64_t plain = task.plain_bytes_;
   const std::uint64_t last = plain == 0 ? 0 : (plain - 1) / chunk;
@@ -153,7 +169,7 @@ std::span<std::byte> SealedFileWorker::open_last_chunk(const SealedTask& task, i
 // of this run, has at its end a chunk that was sealed as the last, and may stay; then its record is
 // that of the output. That it opens by slots of its own is not enough: those whom the new manifest
 // is for could not open it, and others could.
-bool SealedFileWorker::is_sealed(SealedTask& task, int output) {
+bool SealedFormat::is_sealed(SealedTask& task, int output) {
   try {
     const std::vector<std::byte> bytes = read_header(output, task.path());
     const Header header = decode_header(bytes);
@@ -178,7 +194,7 @@ bool SealedFileWorker::is_sealed(SealedTask& task, int output) {
 }
 
 // Whether an output that is there ends with what the last chunk holds.
-bool SealedFileWorker::ends_like(SealedTask& task, int output) {
+bool SealedFormat::ends_like(SealedTask& task, int output) {
   const std::span<std::byte> last = open_last_chunk(task, task.in(), task.header_, task.keys_);
   if (last.data() == nullptr) return false;  // told when the file is opened
   const std::span there(last.data() + task.chunk_bytes() + crypto::kTagBytes, last.size());
@@ -187,7 +203,7 @@ bool SealedFileWorker::ends_like(SealedTask& task, int output) {
          std::ranges::equal(last, there);
 }
 
-void SealedFileWorker::draw_salt(std::span<std::byte, kFileSaltBytes> salt) {
+void SealedFormat::draw_salt(std::span<std::byte, kFileSaltBytes> salt) {
   if (salts_used_ == salts_.size()) {
     crypto::fill_random(salts_);
     salts_used_ = 0;
@@ -196,7 +212,7 @@ void SealedFileWorker::draw_salt(std::span<std::byte, kFileSaltBytes> salt) {
   salts_used_ += salt.size();
 }
 
-void SealedFileWorker::prepare_to_open(SealedTask& task) {
+void SealedFormat::prepare_to_open(SealedTask& task) {
   const std::vector<std::byte> header = read_header(task.in(), task.path());
   const bool listed = task.job().manifest == nullptr || task.record().known;
   try {
@@ -214,7 +230,7 @@ void SealedFileWorker::prepare_to_open(SealedTask& task) {
   }
 }
 
-void SealedFileWorker::hold_against_manifest(SealedTask& task) {
+void SealedFormat::hold_against_manifest(SealedTask& task) {
   const FileRecord& record = task.record();
   const Header& header = task.header_;
   if (!record.known) throw DiffersFromManifest(Difference::added, header.file_salt);
@@ -229,31 +245,23 @@ void SealedFileWorker::hold_against_manifest(SealedTask& task) {
   }
 }
 
-void SealedFileWorker::encrypt(SealedTask& task, std::uint64_t first, std::uint64_t count) {
-  for_groups(task, first, count, &SealedFileWorker::seal_group);
-}
-
-void SealedFileWorker::decrypt(SealedTask& task, std::uint64_t first, std::uint64_t count) {
-  if (!task.job().request.quick) for_groups(task, first, count, &SealedFileWorker::open_group);
-}
-
-void SealedFileWorker::for_groups(SealedTask& task, std::uint64_t first, std::uint64_t count,
-                                  void (SealedFileWorker::*step)(SealedTask&, const ChunkGroup&)) {
+void SealedFormat::work_on(SealedTask& task, const Range& range) {
   const std::size_t chunk = task.header_.chunk_bytes();
   const std::size_t in_group = std::clamp<std::size_t>(kGroupBytes / chunk, 1, ChunkGroup::kMost);
-  const std::uint64_t end = std::min(task.chunks(), first + count);
+  const std::uint64_t end = std::min(task.chunks(), range.first + range.count);
   // The chunks begin at a multiple of a cache line, with the header before them.
   chunks_at_ = (task.header_.bytes() + 63) / 64 * 64;
   buffer_.reserve(chunks_at_ + in_group * (chunk + crypto::kTagBytes));
   cipher_.set_key(task.keys_.key.bytes());
-  for (std::uint64_t at = first; at < end; at += in_group) {
+  for (std::uint64_t at = range.first; at < end; at += in_group) {
     if (task.job().stop || task.failed()) throw Stopped();
     const auto here = static_cast<std::size_t>(std::min<std::uint64_t>(in_group, end - at));
-    (this->*step)(task, task.group(at, here));
+    const ChunkGroup group = task.group(at, here);
+    seals_ ? seal_group(task, group) : open_group(task, group);
   }
 }
 
-void SealedFileWorker::seal_group(SealedTask& task, const ChunkGroup& group) {
+void SealedFormat::seal_group(SealedTask& task, const ChunkGroup& group) {
   std::byte* const chunks = buffer_.data() + chunks_at_;
   task.read_plain(group, chunks);
   for (std::size_t i = 0; i < group.count; ++i) {
@@ -265,7 +273,7 @@ void SealedFileWorker::seal_group(SealedTask& task, const ChunkGroup& group) {
   task.write_sealed(group, chunks);
 }
 
-void SealedFileWorker::open_group(SealedTask& task, const ChunkGroup& group) {
+void SealedFormat::open_group(SealedTask& task, const ChunkGroup& group) {
   std::byte* const chunks = buffer_.data() + chunks_at_;
   task.read_sealed(group, chunks);
   for (std::size_t i = 0; i < group.count; ++i) {

@@ -5,6 +5,8 @@
 
 #include <array>
 #include <cstddef>
+#include <cstdint>
+#include <memory>
 #include <span>
 
 #include "tabane/crypto/chunk_cipher.h"
@@ -35,7 +37,7 @@ struct ChunkGroup {
   DamageError damage_of(std::size_t i) const;  // of a chunk whose tag does not fit
 };
 
-// A file on its way to or from the sealed format; a worker prepares it.
+// A file on its way to or from the sealed format, which prepares it.
 class SealedTask : public FileTask {
  public:
   using FileTask::FileTask;
@@ -53,31 +55,29 @@ class SealedTask : public FileTask {
   void write_opened(const ChunkGroup& group, std::byte* chunks) const;
 
  private:
-  friend class SealedFileWorker;
+  friend class SealedFormat;
   Header header_;
   FileKeys keys_;
   std::array<std::byte, kHeaderBytes> header_bytes_{};  // the fixed part
   std::uint64_t plain_bytes_ = 0;
 };
 
-// One thread's cipher and buffer.
-class SealedFileWorker {
+// On the CPU.
+class SealedFormat : public Format {
  public:
-  explicit SealedFileWorker(crypto::Engine engine);
+  SealedFormat(const JobState& job, crypto::Engine engine);
 
-  // What FileTask::start() needs: draws a salt and makes the header; reads and checks the header.
-  void prepare_to_seal(SealedTask& task);
-  void prepare_to_open(SealedTask& task);
-
-  // Chunks [first, first + count) of the file, or to its end.
-  void encrypt(SealedTask& task, std::uint64_t first, std::uint64_t count);
-  // Also verifies: then nothing is written.
-  void decrypt(SealedTask& task, std::uint64_t first, std::uint64_t count);
+  void prepare(FileTask& task) override;
+  Range cut(const FileTask& task, const Unit& unit, std::uint64_t piece_bytes) const override;
+  void work(const std::shared_ptr<FileTask>& task, const Range& range) override;
 
  private:
+  // Draws a salt and makes the header; reads and checks the header.
+  void prepare_to_seal(SealedTask& task);
+  void prepare_to_open(SealedTask& task);
   static void hold_against_manifest(SealedTask& task);
-  void for_groups(SealedTask& task, std::uint64_t first, std::uint64_t count,
-                  void (SealedFileWorker::*step)(SealedTask&, const ChunkGroup&));
+  // The chunks of the range, or to the file's end.
+  void work_on(SealedTask& task, const Range& range);
   void seal_group(SealedTask& task, const ChunkGroup& group);
   void open_group(SealedTask& task, const ChunkGroup& group);
 
@@ -88,6 +88,7 @@ class SealedFileWorker {
 
   void draw_salt(std::span<std::byte, kFileSaltBytes> salt);
 
+  const bool seals_;
   crypto::ChunkCipher cipher_;
   std::array<std::byte, 64 * kFileSaltBytes> salts_;  // random; drawing many at once is far cheaper
   std::size_t salts_used_ = sizeof salts_;            // bytes

@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "tabane/core/threads.h"
-#include "tabane/tools/encrypt/format.h"
+#include "tabane/tools/encrypt/formats.h"
 
 namespace tabane::encrypt {
 namespace {

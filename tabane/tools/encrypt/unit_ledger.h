@@ -14,7 +14,7 @@
 #include <string>
 #include <vector>
 
-#include "tabane/tools/encrypt/format.h"
+#include "tabane/tools/encrypt/formats.h"
 #include "tabane/tools/encrypt/letters.h"
 #include "tabane/tools/encrypt/plan.h"
 
