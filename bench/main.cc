@@ -28,13 +28,13 @@ std::string program_beside_this() {
   return !error && std::filesystem::exists(program, error) ? program.string() : "";
 }
 
-struct Options {
+struct BenchOptions {
   std::vector<std::string> only, questions;
   std::string output, directory = "/dev/shm", program = program_beside_this();
   bool list = false, quick = false, strict = false;
 };
 
-int run(const Options& options, const std::string& command_line) {
+int run(const BenchOptions& options, const std::string& command_line) {
   using namespace tabane;
   bool found = false, complete = true;
   for (const bench::Topic& topic : bench::registered_topics()) {
@@ -68,7 +68,7 @@ int run(const Options& options, const std::string& command_line) {
 }
 
 tabane::program::Definition define() {
-  const auto options = std::make_shared<Options>();
+  const auto options = std::make_shared<BenchOptions>();
   return {{{"--only TOPIC,...", &options->only, "Only these topics", {.commas = true}},
            {"--question TEXT", &options->questions,
             "Only questions that contain one of these texts; the option may be repeated"},

@@ -79,6 +79,18 @@ bool confident(const Series& series, double target) {
 
 }  // namespace
 
+Effort Effort::part(int pass, int passes) const {
+  const auto rounds = [&](int all) {
+    return static_cast<int>(std::int64_t{all} * (pass + 1) / passes -
+                            std::int64_t{all} * pass / passes);
+  };
+  Effort part = *this;
+  part.fewest = rounds(fewest);
+  part.most = rounds(most);
+  part.budget_seconds = budget_seconds / passes;
+  return part;
+}
+
 Series measure(std::string name, Work work, const MeasureOptions& options, Clock& clock) {
   std::vector<Contender> one;
   one.push_back({std::move(name), std::move(work), {}});
@@ -99,7 +111,7 @@ std::vector<Series> measure_interleaved(std::vector<Contender> contenders,
     }
   }
 
-  const RoundsOptions rounds{
+  const Effort rounds{
       .fewest = options.min_epochs, .most = options.max_epochs, .budget_seconds = budget};
   const RoundsEnd end = in_rounds(
       contenders.size(), rounds, clock, start,

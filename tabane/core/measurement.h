@@ -43,13 +43,18 @@ inline void forget(T& value) {
 // that a slow moment of the machine hits all of them. The one such loop; everything that is
 // compared goes through it.
 
-struct RoundsOptions {
-  int fewest = 1;                              // even when the budget is spent
+// How long.
+struct Effort {
+  int fewest = 1;                              // rounds, even when the budget is spent
   int most = std::numeric_limits<int>::max();  // >= fewest
   double budget_seconds = std::numeric_limits<double>::infinity();
   // After that no further round begins, not even one of the fewest.
   double most_seconds = std::numeric_limits<double>::infinity();
+  int warmups = 0;  // rounds before, by the caller: they are not counted
   std::uint32_t seed = 1;
+
+  // Returns the part of a pass, counted from 0: all passes together have the rounds and the budget.
+  Effort part(int pass, int passes) const;
 };
 
 enum class RoundsEnd { enough, budget, most };
@@ -62,17 +67,17 @@ struct NeverEnough {
 // round, by contender; enough(rounds) ends the run, asked after each round from the fewest on.
 // Time is counted from `start` by `clock`. throws: as take(); the round begun is then not kept.
 template <class Take, class Keep, class Enough = NeverEnough>
-RoundsEnd in_rounds(std::size_t contenders, const RoundsOptions& options, Clock& clock,
-                    double start, Take take, Keep keep, Enough enough = {}) {
+RoundsEnd in_rounds(std::size_t contenders, const Effort& effort, Clock& clock, double start,
+                    Take take, Keep keep, Enough enough = {}) {
   std::vector<std::size_t> order(contenders);
   std::iota(order.begin(), order.end(), std::size_t{0});
-  std::mt19937 random(options.seed);
+  std::mt19937 random(effort.seed);
   std::vector<decltype(take(std::size_t{0}))> samples(contenders);
-  for (int round = 0; round < options.most; ++round) {
+  for (int round = 0; round < effort.most; ++round) {
     const double spent = clock.now() - start;
-    if (spent > options.most_seconds) return RoundsEnd::budget;
-    if (round >= options.fewest && spent >= options.budget_seconds) return RoundsEnd::budget;
-    if (round >= options.fewest && enough(round)) return RoundsEnd::enough;
+    if (spent > effort.most_seconds) return RoundsEnd::budget;
+    if (round >= effort.fewest && spent >= effort.budget_seconds) return RoundsEnd::budget;
+    if (round >= effort.fewest && enough(round)) return RoundsEnd::enough;
     std::shuffle(order.begin(), order.end(), random);
     for (const std::size_t i : order) samples[i] = take(i);
     keep(samples);

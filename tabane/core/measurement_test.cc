@@ -24,11 +24,11 @@ struct Runs {
 };
 
 // Each sample takes a second.
-Runs run(std::size_t contenders, const RoundsOptions& options) {
+Runs run(std::size_t contenders, const Effort& effort) {
   Runs runs;
   HandClock clock;
   runs.end = in_rounds(
-      contenders, options, clock, 0,
+      contenders, effort, clock, 0,
       [&](std::size_t i) {
         clock.seconds += 1;
         runs.order.push_back(i);

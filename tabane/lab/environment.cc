@@ -136,50 +136,45 @@ Json mitigations(const core::SystemFiles& files) {
   return active.empty() ? "not affected" : active;
 }
 
-Json processor_group(const core::SystemFiles& files) {
+Json processor_group(const core::SystemFiles& files, const Environment& known) {
   const std::string cpu = kCpu;
   const std::string frequency = cpu + "/cpu0/cpufreq";
-  const auto info = [&](const char* key) { return files.field("/proc/cpuinfo", key); };
+  const auto info = [&](const char* key) { return or_null(files.field("/proc/cpuinfo", key)); };
   const auto mhz = [&](const char* file) {
     auto khz = files.number(frequency + "/" + file);
     return khz ? Json(*khz / 1000) : Json(nullptr);
   };
-  const std::vector<double> now = frequencies_mhz(files);
-  const std::vector<std::string> flags = cpu_flags(files);
+  const auto smt = files.number(cpu + "/smt/active");
   const auto idle_states = files.names(cpu + "/cpu0/cpuidle").size();
-  Json group;
-  group["model"] = or_null(cpu_model(files));
-  group["vendor"] = or_null(info("vendor_id"));
-  group["family"] = or_null(info("cpu family"));
-  group["model number"] = or_null(info("model"));
-  group["stepping"] = or_null(info("stepping"));
-  group["microcode"] = or_null(info("microcode"));
-  group["instruction sets"] = instruction_sets(flags);
-  const std::string disabled = core::vector_registers().disabled();
-  group[key::kVectorsDisabled.name] = disabled.empty() ? "none" : disabled;
-  group["SMT"] = or_null(files.text(cpu + "/smt/control"));
-  group["SMT active"] = [&]() -> Json {
-    const auto active = files.number(cpu + "/smt/active");
-    return active ? Json(*active != 0) : Json(nullptr);
-  }();
-  group["frequency driver"] = or_null(files.text(frequency + "/scaling_driver"));
-  group[key::kGovernor.name] = or_null(files.text(frequency + "/scaling_governor"));
-  group["energy preference"] = or_null(files.text(frequency + "/energy_performance_preference"));
-  group["minimum MHz"] = mhz("cpuinfo_min_freq");
-  group["maximum MHz"] = mhz("cpuinfo_max_freq");
-  group["base MHz"] = mhz("base_frequency");
-  group["boost"] = boost(files);
-  group[key::kLowestMhz.name] = now.empty() ? Json(nullptr) : Json(*std::ranges::min_element(now));
-  group[key::kHighestMhz.name] = now.empty() ? Json(nullptr) : Json(*std::ranges::max_element(now));
-  group["idle driver"] = or_null(files.text(cpu + "/cpuidle/current_driver"));
-  group["idle states"] = idle_states > 0 ? Json(idle_states) : Json(nullptr);
-  group["mitigations"] = mitigations(files);
-  return group;
+  return {{"model", or_null(cpu_model(files))},
+          {"vendor", info("vendor_id")},
+          {"family", info("cpu family")},
+          {"model number", info("model")},
+          {"stepping", info("stepping")},
+          {"microcode", info("microcode")},
+          {"instruction sets", instruction_sets(cpu_flags(files))},
+          {"vector registers not enabled",
+           known.vectors_disabled.empty() ? "none" : known.vectors_disabled},
+          {"SMT", or_null(files.text(cpu + "/smt/control"))},
+          {"SMT active", smt ? Json(*smt != 0) : Json(nullptr)},
+          {"frequency driver", or_null(files.text(frequency + "/scaling_driver"))},
+          {"governor", or_null(known.governor)},
+          {"energy preference", or_null(files.text(frequency + "/energy_performance_preference"))},
+          {"minimum MHz", mhz("cpuinfo_min_freq")},
+          {"maximum MHz", mhz("cpuinfo_max_freq")},
+          {"base MHz", mhz("base_frequency")},
+          {"boost", boost(files)},
+          {"lowest MHz at start", or_null(known.lowest_mhz)},
+          {"highest MHz at start", or_null(known.highest_mhz)},
+          {"idle driver", or_null(files.text(cpu + "/cpuidle/current_driver"))},
+          {"idle states", idle_states > 0 ? Json(idle_states) : Json(nullptr)},
+          {"mitigations", mitigations(files)}};
 }
 
 // ---- memory, kernel, and what else runs on this machine ----
 
 constexpr const char* kThp = "/sys/kernel/mm/transparent_hugepage";
+constexpr const char* kDmi = "/sys/class/dmi/id";
 
 // The parameters that change timing. The others may hold names of the site.
 Json kernel_parameters(const core::SystemFiles& files) {
@@ -205,7 +200,8 @@ Json cpu_list(const core::SystemFiles& files, const std::string& file) {
   return list == "(null)" ? "none" : list;
 }
 
-Json virtual_machine(const core::SystemFiles& files, const std::string& product) {
+std::optional<bool> virtual_machine(const core::SystemFiles& files) {
+  const std::string product = files.text(std::string(kDmi) + "/product_name").value_or("");
   const std::vector<std::string> flags = cpu_flags(files);
   if (std::find(flags.begin(), flags.end(), "hypervisor") != flags.end()) return true;
   for (const char* name : {"Virtual", "KVM", "QEMU", "VMware", "HVM"}) {
@@ -213,14 +209,13 @@ Json virtual_machine(const core::SystemFiles& files, const std::string& product)
   }
   // Only x86 has the flag: without it another processor may still be virtual.
   const bool x86 = std::find(flags.begin(), flags.end(), "fpu") != flags.end();
-  return x86 ? Json(false) : Json(nullptr);
+  return x86 ? std::optional(false) : std::nullopt;
 }
 
-// The share of all CPU time since the start in which another guest had the CPU.
-Json steal_share(const core::SystemFiles& files) {
+std::optional<double> steal_share(const core::SystemFiles& files) {
   const auto ticks = cpu_ticks(files);
   const double sum = ticks ? std::accumulate(ticks->begin(), ticks->end(), 0.0) : 0;
-  return sum > 0 ? Json(ticks->back() / sum) : Json(nullptr);
+  return sum > 0 ? std::optional(ticks->back() / sum) : std::nullopt;
 }
 
 Json temperature(const core::SystemFiles& files) {
@@ -244,71 +239,63 @@ Json temperature(const core::SystemFiles& files) {
   return or_null(hottest);
 }
 
-Json memory_group(const core::SystemFiles& files) {
+Json memory_group(const core::SystemFiles& files, const Environment& known) {
   const auto bytes = [&](const char* key) {
     return count_or_null(files.field_number("/proc/meminfo", key));
   };
-  const auto total = files.field_number("/proc/meminfo", "SwapTotal");
-  const auto free = files.field_number("/proc/meminfo", "SwapFree");
-  Json group;
-  group["total bytes"] = bytes("MemTotal");
-  group["available bytes"] = bytes("MemAvailable");
-  group["base page bytes"] = core::page_bytes();
-  group[key::kHugePages.name] = or_null(files.choice(std::string(kThp) + "/enabled"));
-  group["huge page defragmentation"] = or_null(files.choice(std::string(kThp) + "/defrag"));
-  group["huge page bytes"] = count_or_null(files.number(std::string(kThp) + "/hpage_pmd_size"));
-  group["reserved huge pages"] = bytes("HugePages_Total");
-  group[key::kNumaBalancing.name] = count_or_null(files.number("/proc/sys/kernel/numa_balancing"));
-  group[key::kNumaCalls.name] = core::numa_calls_available();
-  group["swap bytes"] = count_or_null(total);
-  group[key::kSwapUsed.name] =
-      total && free ? count_or_null(std::max(0.0, *total - *free)) : Json(nullptr);
-  group["swappiness"] = count_or_null(files.number("/proc/sys/vm/swappiness"));
-  group["overcommit"] = count_or_null(files.number("/proc/sys/vm/overcommit_memory"));
-  return group;
+  return {{"total bytes", bytes("MemTotal")},
+          {"available bytes", bytes("MemAvailable")},
+          {"base page bytes", core::page_bytes()},
+          {"transparent huge pages", or_null(known.huge_pages)},
+          {"huge page defragmentation", or_null(files.choice(std::string(kThp) + "/defrag"))},
+          {"huge page bytes", count_or_null(files.number(std::string(kThp) + "/hpage_pmd_size"))},
+          {"reserved huge pages", bytes("HugePages_Total")},
+          {"NUMA balancing", count_or_null(known.numa_balancing)},
+          {"NUMA calls available", known.numa_calls},
+          {"swap bytes", bytes("SwapTotal")},
+          {"swap used bytes", count_or_null(known.swap_used)},
+          {"swappiness", count_or_null(files.number("/proc/sys/vm/swappiness"))},
+          {"overcommit", count_or_null(files.number("/proc/sys/vm/overcommit_memory"))}};
 }
 
-Json kernel_group(const core::SystemFiles& files) {
-  const std::string cpu = "/sys/devices/system/cpu";
-  const std::string clocks = "/sys/devices/system/clocksource/clocksource0";
-  Json group;
-  group["release"] = or_null(files.text("/proc/sys/kernel/osrelease"));
-  group["version"] = or_null(files.text("/proc/sys/kernel/version"));
-  group["parameters"] = kernel_parameters(files);
-  group["isolated CPUs"] = cpu_list(files, cpu + "/isolated");
-  group["tickless CPUs"] = cpu_list(files, cpu + "/nohz_full");
-  group[key::kClockSource.name] = or_null(files.text(clocks + "/current_clocksource"));
-  group[key::kClockSources.name] = or_null(files.text(clocks + "/available_clocksource"));
-  group["address randomisation"] =
-      count_or_null(files.number("/proc/sys/kernel/randomize_va_space"));
-  return group;
+Json kernel_group(const core::SystemFiles& files, const Environment& known) {
+  const std::string cpu = kCpu;
+  return {{"release", or_null(files.text("/proc/sys/kernel/osrelease"))},
+          {"version", or_null(files.text("/proc/sys/kernel/version"))},
+          {"parameters", kernel_parameters(files)},
+          {"isolated CPUs", cpu_list(files, cpu + "/isolated")},
+          {"tickless CPUs", cpu_list(files, cpu + "/nohz_full")},
+          {"clock source", or_null(known.clock_source)},
+          {"clock sources", or_null(known.clock_sources)},
+          {"address randomisation",
+           count_or_null(files.number("/proc/sys/kernel/randomize_va_space"))}};
 }
 
-Json system_group(const core::SystemFiles& files) {
-  const std::string dmi = "/sys/class/dmi/id";
-  const auto product = files.text(dmi + "/product_name");
+// The load average of a minute, and the tasks that run now; null if the system does not tell.
+std::optional<std::pair<double, double>> load_and_running(const core::SystemFiles& files) {
+  std::istringstream load(files.text("/proc/loadavg").value_or(""));
+  double average = 0, older = 0, running = 0;
+  if (!(load >> average >> older >> older >> running)) return std::nullopt;
+  return std::pair(average, std::trunc(running));
+}
+
+Json system_group(const core::SystemFiles& files, const Environment& known) {
+  const std::string dmi = kDmi;
+  const auto load = load_and_running(files);
   const std::vector<double> throttles =
       of_every_cpu(files, "/thermal_throttle/core_throttle_count");
-  std::istringstream load(files.text("/proc/loadavg").value_or(""));
-  double average = 0;
-  double older = 0;
-  double running = 0;
-  const bool loaded = static_cast<bool>(load >> average >> older >> older >> running);
-  double throttled = 0;
-  for (const double count : throttles) throttled += count;
-  Json group;
-  group[key::kVirtualMachine.name] = virtual_machine(files, product.value_or(""));
-  group["hypervisor"] = or_null(files.text("/sys/hypervisor/type"));
-  group["product"] = or_null(product);
-  group["maker"] = or_null(files.text(dmi + "/sys_vendor"));
-  group["load average at start"] = loaded ? Json(average) : Json(nullptr);
-  group[key::kRunning.name] = loaded ? Json(static_cast<int>(running)) : Json(nullptr);
-  group[key::kSteal.name] = steal_share(files);
-  group["uptime s"] = or_null(files.number("/proc/uptime"));
-  group["processor temperature °C"] = temperature(files);
-  group["thermal throttles since boot"] =
-      throttles.empty() ? Json(nullptr) : Json(static_cast<std::int64_t>(throttled));
-  return group;
+  const double throttled = std::accumulate(throttles.begin(), throttles.end(), 0.0);
+  return {{"virtual machine", or_null(known.virtual_machine)},
+          {"hypervisor", or_null(files.text("/sys/hypervisor/type"))},
+          {"product", or_null(files.text(dmi + "/product_name"))},
+          {"maker", or_null(files.text(dmi + "/sys_vendor"))},
+          {"load average at start", load ? Json(load->first) : Json(nullptr)},
+          {"running at start", count_or_null(known.running)},
+          {"steal share since boot", or_null(known.steal_share)},
+          {"uptime s", or_null(files.number("/proc/uptime"))},
+          {"processor temperature °C", temperature(files)},
+          {"thermal throttles since boot",
+           throttles.empty() ? Json(nullptr) : count_or_null(throttled)}};
 }
 
 // ---- the limits and variables under which this process runs ----
@@ -392,63 +379,56 @@ Json batch_job() {
   return "none seen";
 }
 
-Json process_group(const core::SystemFiles& files) {
+Json process_group(const core::SystemFiles& files, const Environment& known) {
   const core::CgroupLimits cgroup = core::read_cgroup_limits(files);
-  const auto throttling = core::read_cgroup_throttling(files);
   const auto limit_or_none = [&](const std::optional<double>& value) -> Json {
     if (value) return *value;
     return cgroup.seen ? Json("none") : Json(nullptr);
   };
-  Json group;
-  group["affinity"] = or_null(files.field("/proc/self/status", "Cpus_allowed_list"));
-  group["memory nodes"] = or_null(files.field("/proc/self/status", "Mems_allowed_list"));
-  group["cgroup CPUs"] = or_null(cgroup.cpuset);
-  group[key::kCpuQuota.name] = limit_or_none(cgroup.cpus);
-  group[key::kThrottled.name] = throttling ? Json(std::llround(throttling->times)) : Json(nullptr);
-  group[key::kThrottledSeconds.name] = throttling ? Json(throttling->seconds) : Json(nullptr);
-  group["cgroup memory limit bytes"] = limit_or_none(cgroup.memory_bytes);
-  group["limit of stack bytes"] = limit_of(RLIMIT_STACK);
-  group["limit of locked memory bytes"] = limit_of(RLIMIT_MEMLOCK);
-  group["limit of address space bytes"] = limit_of(RLIMIT_AS);
-  group["limit of processes"] = limit_of(RLIMIT_NPROC);
-  group["limit of open files"] = limit_of(RLIMIT_NOFILE);
-  group["nice"] = getpriority(PRIO_PROCESS, 0);
-  group["allocator"] = allocator();
-  group["environment variables"] = steering_variables();
-  group["container"] = container(files);
-  group["batch job"] = batch_job();
-  return group;
+  return {{"affinity", or_null(files.field("/proc/self/status", "Cpus_allowed_list"))},
+          {"memory nodes", or_null(files.field("/proc/self/status", "Mems_allowed_list"))},
+          {"cgroup CPUs", or_null(cgroup.cpuset)},
+          {"cgroup CPU quota", limit_or_none(known.cpu_quota)},
+          {"cgroup throttled periods", count_or_null(known.throttled_periods)},
+          {"cgroup throttled s", or_null(known.throttled_seconds)},
+          {"cgroup memory limit bytes", limit_or_none(cgroup.memory_bytes)},
+          {"limit of stack bytes", limit_of(RLIMIT_STACK)},
+          {"limit of locked memory bytes", limit_of(RLIMIT_MEMLOCK)},
+          {"limit of address space bytes", limit_of(RLIMIT_AS)},
+          {"limit of processes", limit_of(RLIMIT_NPROC)},
+          {"limit of open files", limit_of(RLIMIT_NOFILE)},
+          {"nice", getpriority(PRIO_PROCESS, 0)},
+          {"allocator", allocator()},
+          {"environment variables", steering_variables()},
+          {"container", container(files)},
+          {"batch job", batch_job()}};
 }
 
 // ---- the build and the clock ----
 
-Json software_group() {
-  Json group;
-#if defined(__GLIBC__)
-  group["libc"] = std::string("glibc ") + gnu_get_libc_version();
-#else
-  group["libc"] = nullptr;
-#endif
 #if defined(__clang__)
-  group["compiler"] = std::string("Clang ") + __clang_version__;
+constexpr const char* kCompiler = "Clang " __clang_version__;
 #else
-  group["compiler"] = std::string("GCC ") + __VERSION__;
-#endif
-#if defined(TABANE_BUILD_FLAGS)
-  group["build flags"] = TABANE_BUILD_FLAGS;
-#else
-  group["build flags"] = nullptr;
+constexpr const char* kCompiler = "GCC " __VERSION__;
 #endif
 #if defined(__OPTIMIZE__)
-  group[key::kOptimised.name] = true;
+constexpr bool kOptimised = true;
 #else
-  group[key::kOptimised.name] = false;
+constexpr bool kOptimised = false;
 #endif
-  // UndefinedBehaviorSanitizer defines no macro: the flags show it.
-  group[key::kSanitizer.name] =
-      std::string_view(TABANE_BUILD_FLAGS).find("-fsanitize") != std::string_view::npos;
-  group["vector target"] = simd::target_name();
-  return group;
+
+Json software_group(const Environment& known) {
+#if defined(__GLIBC__)
+  const Json libc = std::string("glibc ") + gnu_get_libc_version();
+#else
+  const Json libc;
+#endif
+  return {{"libc", libc},
+          {"compiler", kCompiler},
+          {"build flags", TABANE_BUILD_FLAGS},
+          {"optimised build", known.optimised},
+          {"sanitizer", known.sanitizer},
+          {"vector target", simd::target_name()}};
 }
 
 Json time_group() {
@@ -457,45 +437,75 @@ Json time_group() {
   std::tm local{};
   gmtime_r(&now, &utc);
   localtime_r(&now, &local);
-  std::array<char, 64> text{};
-  Json group;
-  std::strftime(text.data(), text.size(), "%Y-%m-%dT%H:%M:%SZ", &utc);
-  group["start"] = text.data();
-  std::strftime(text.data(), text.size(), "%Z (%z)", &local);
-  group["timezone"] = text.data();
-  return group;
+  std::array<char, 64> start{}, zone{};
+  std::strftime(start.data(), start.size(), "%Y-%m-%dT%H:%M:%SZ", &utc);
+  std::strftime(zone.data(), zone.size(), "%Z (%z)", &local);
+  return {{"start", start.data()}, {"timezone", zone.data()}};
 }
 
-Json timer_group() {
+Json timer_group(const Environment& known) {
   const core::TickRate& rate = core::tick_rate();
   const core::TickOverhead overhead = core::tick_overhead();
-  Json group;
-  group[key::kCounter.name] = rate.counter;
-  group["rate Hz"] = rate.ticks_per_second;
-  group["relative uncertainty"] = rate.relative_uncertainty;
-  group[key::kInvariant.name] = rate.invariant;
+  return {{"counter", known.counter},
+          {"rate Hz", rate.ticks_per_second},
+          {"relative uncertainty", rate.relative_uncertainty},
+          {"invariant", rate.invariant},
+          {"rate change under load", or_null(known.tick_rate_change)},
+          {"read overhead ticks", overhead.read_ticks},
+          {"step ticks", overhead.step_ticks}};
+}
+
+// What warnings are made from.
+Environment read_judged(const core::SystemFiles& files) {
+  Environment known;
+  if (const std::vector<double> mhz = frequencies_mhz(files); !mhz.empty()) {
+    known.lowest_mhz = *std::ranges::min_element(mhz);
+    known.highest_mhz = *std::ranges::max_element(mhz);
+  }
+  known.governor = files.text(std::string(kCpu) + "/cpu0/cpufreq/scaling_governor");
+  known.vectors_disabled = core::vector_registers().disabled();
+  known.huge_pages = files.choice(std::string(kThp) + "/enabled");
+  const auto swap = files.field_number("/proc/meminfo", "SwapTotal");
+  const auto free = files.field_number("/proc/meminfo", "SwapFree");
+  if (swap && free) known.swap_used = std::max(0.0, *swap - *free);
+  known.numa_balancing = files.number("/proc/sys/kernel/numa_balancing");
+  known.numa_calls = core::numa_calls_available();
+  const std::string clocks = "/sys/devices/system/clocksource/clocksource0";
+  known.clock_source = files.text(clocks + "/current_clocksource");
+  known.clock_sources = files.text(clocks + "/available_clocksource");
+  known.cpu_quota = core::read_cgroup_limits(files).cpus;
+  if (const auto throttling = core::read_cgroup_throttling(files)) {
+    known.throttled_periods = std::round(throttling->times);
+    known.throttled_seconds = throttling->seconds;
+  }
+  if (const auto load = load_and_running(files)) known.running = load->second;
+  known.virtual_machine = virtual_machine(files);
+  known.steal_share = steal_share(files);
+  const core::TickRate& rate = core::tick_rate();
+  known.counter = rate.counter;
   // Compared only where it is in doubt.
-  group[key::kTickRateChange.name] =
-      rate.invariant ? Json(nullptr) : Json(core::tick_rate_change());
-  group["read overhead ticks"] = overhead.read_ticks;
-  group["step ticks"] = overhead.step_ticks;
-  return group;
+  if (!rate.invariant) known.tick_rate_change = core::tick_rate_change();
+  known.optimised = kOptimised;
+  // UndefinedBehaviorSanitizer defines no macro: the flags show it.
+  known.sanitizer =
+      std::string_view(TABANE_BUILD_FLAGS).find("-fsanitize") != std::string_view::npos;
+  return known;
 }
 
 }  // namespace
 
-Json read_environment(const std::string& root) {
+Environment read_environment(const std::string& root) {
   const core::SystemFiles files(root);
-  Json environment;
-  environment["processor"] = processor_group(files);
-  environment["memory"] = memory_group(files);
-  environment["kernel"] = kernel_group(files);
-  environment["process"] = process_group(files);
-  environment["system"] = system_group(files);
-  environment["software"] = software_group();
-  environment["time"] = time_group();
-  environment["timer"] = timer_group();
-  return environment;
+  Environment known = read_judged(files);
+  known.described = {{"processor", processor_group(files, known)},
+                     {"memory", memory_group(files, known)},
+                     {"kernel", kernel_group(files, known)},
+                     {"process", process_group(files, known)},
+                     {"system", system_group(files, known)},
+                     {"software", software_group(known)},
+                     {"time", time_group()},
+                     {"timer", timer_group(known)}};
+  return known;
 }
 
 }  // namespace tabane::lab

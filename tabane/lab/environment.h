@@ -11,10 +11,32 @@
 
 namespace tabane::lab {
 
-// Reads the environment as groups of readable names: processor, memory, kernel, process, software,
-// time. What cannot be read is null. root: prefix of /proc and /sys, for tests with recorded
-// machines.
-Json read_environment(const std::string& root = "");
+struct Environment {
+  // All of it, as groups of readable names: processor, memory, kernel, process, system, software,
+  // time, timer. What cannot be read is null.
+  Json described = Json::object();
+
+  // What warnings are made from; null: not known.
+  std::optional<double> lowest_mhz, highest_mhz;  // of all CPUs, at the start
+  std::optional<std::string> governor;
+  std::string vectors_disabled;  // registers that the processor has and the system does not enable
+  std::optional<std::string> huge_pages;
+  std::optional<double> swap_used;  // bytes
+  std::optional<double> numa_balancing;
+  bool numa_calls = true;                                      // are available
+  std::optional<std::string> clock_source, clock_sources;      // used, and all that there are
+  std::optional<double> cpu_quota;                             // CPUs; null also if there is none
+  std::optional<double> throttled_periods, throttled_seconds;  // of the control group
+  std::optional<double> running;                               // tasks, at the start
+  std::optional<bool> virtual_machine;
+  std::optional<double> steal_share;  // of all CPU time since the start: other guests had the CPU
+  std::string counter;                // that times are read from
+  std::optional<double> tick_rate_change;    // of the counter, under load; null also if invariant
+  bool optimised = true, sanitizer = false;  // this build
+};
+
+// root: prefix of /proc and /sys, for tests with recorded machines.
+Environment read_environment(const std::string& root = "");
 
 // Counts of all CPUs together since the start, in ticks: user nice system idle iowait irq softirq
 // steal; guests are already part of user. Null if the system does not report them.
@@ -24,35 +46,3 @@ std::optional<std::array<double, 8>> cpu_ticks(const core::SystemFiles& files);
 std::optional<std::string> cpu_model(const core::SystemFiles& files);
 
 }  // namespace tabane::lab
-
-// The entries of the environment that warnings are made from, so that a typing error in a name does
-// not silence a warning.
-namespace tabane::lab::key {
-
-struct Key {
-  const char *group, *name;
-};
-
-inline constexpr Key kLowestMhz{"processor", "lowest MHz at start"};
-inline constexpr Key kHighestMhz{"processor", "highest MHz at start"};
-inline constexpr Key kGovernor{"processor", "governor"};
-inline constexpr Key kVectorsDisabled{"processor", "vector registers not enabled"};
-inline constexpr Key kRunning{"system", "running at start"};
-inline constexpr Key kVirtualMachine{"system", "virtual machine"};
-inline constexpr Key kSteal{"system", "steal share since boot"};
-inline constexpr Key kCpuQuota{"process", "cgroup CPU quota"};
-inline constexpr Key kThrottled{"process", "cgroup throttled periods"};
-inline constexpr Key kThrottledSeconds{"process", "cgroup throttled s"};
-inline constexpr Key kInvariant{"timer", "invariant"};
-inline constexpr Key kTickRateChange{"timer", "rate change under load"};
-inline constexpr Key kCounter{"timer", "counter"};
-inline constexpr Key kClockSource{"kernel", "clock source"};
-inline constexpr Key kClockSources{"kernel", "clock sources"};
-inline constexpr Key kHugePages{"memory", "transparent huge pages"};
-inline constexpr Key kSwapUsed{"memory", "swap used bytes"};
-inline constexpr Key kNumaBalancing{"memory", "NUMA balancing"};
-inline constexpr Key kNumaCalls{"memory", "NUMA calls available"};
-inline constexpr Key kOptimised{"software", "optimised build"};
-inline constexpr Key kSanitizer{"software", "sanitizer"};
-
-}  // namespace tabane::lab::key

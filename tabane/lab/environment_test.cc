@@ -70,7 +70,7 @@ void recorded_server(core::FakeMachine& machine) {
 TEST(Environment, ReadsARecordedServer) {
   core::FakeMachine machine;
   recorded_server(machine);
-  const Json environment = read_environment(machine.root());
+  const Json environment = read_environment(machine.root()).described;
   const Json& processor = environment.at("processor");
   EXPECT_EQ(processor.at("model"), "Some Xeon");
   EXPECT_EQ(processor.at("model number"), "106");
@@ -103,11 +103,12 @@ TEST(Environment, ReadsARecordedServer) {
   EXPECT_EQ(system.at("thermal throttles since boot"), 5);
   EXPECT_EQ(environment.at("process").at("affinity"), "0-1");
   EXPECT_EQ(environment.at("process").at("cgroup CPU quota"), "none");
+  EXPECT_FALSE(read_environment(machine.root()).cpu_quota);
 }
 
 TEST(Environment, IsNullAndNotZeroWhereNothingCanBeRead) {
   const core::FakeMachine machine;
-  const Json environment = read_environment(machine.root());
+  const Json environment = read_environment(machine.root()).described;
   for (const auto& [group, names] :
        {std::pair<std::string, std::vector<std::string>>{
             "processor",
@@ -128,7 +129,7 @@ TEST(Environment, IsNullAndNotZeroWhereNothingCanBeRead) {
 }
 
 TEST(Environment, IsGroupsOfTextNumberBooleanOrNull) {
-  const Json environment = read_environment();
+  const Json environment = read_environment().described;
   EXPECT_GE(environment.size(), 8U);
   for (const auto& [group, entries] : environment.items()) {
     ASSERT_TRUE(entries.is_object()) << group;
@@ -139,7 +140,7 @@ TEST(Environment, IsGroupsOfTextNumberBooleanOrNull) {
 }
 
 TEST(Environment, TellsTheTimerOfThisMachine) {
-  const Json timer = read_environment().at("timer");
+  const Json timer = read_environment().described.at("timer");
   EXPECT_GT(timer.at("rate Hz"), 0);
   EXPECT_GT(timer.at("step ticks"), 0);
   ASSERT_TRUE(timer.at("invariant").is_boolean());
@@ -149,17 +150,17 @@ TEST(Environment, TellsTheTimerOfThisMachine) {
 TEST(Environment, KeepsKernelParametersThatChangeTimingAndNoOthers) {
   core::FakeMachine machine;
   recorded_server(machine);
-  const Json environment = read_environment(machine.root());
+  const Json environment = read_environment(machine.root()).described;
   EXPECT_EQ(environment.at("kernel").at("parameters"), "isolcpus=2-3 mitigations=off");
 }
 
 TEST(Environment, SeesAVirtualMachineByItsFlagOrItsProduct) {
   core::FakeMachine flag;
   flag.file("/proc/cpuinfo", "flags\t: fpu hypervisor\n");
-  EXPECT_EQ(read_environment(flag.root()).at("system").at("virtual machine"), true);
+  EXPECT_EQ(read_environment(flag.root()).described.at("system").at("virtual machine"), true);
   core::FakeMachine product;
   product.file("/sys/class/dmi/id/product_name", "KVM Virtual Machine\n");
-  EXPECT_EQ(read_environment(product.root()).at("system").at("virtual machine"), true);
+  EXPECT_EQ(read_environment(product.root()).described.at("system").at("virtual machine"), true);
 }
 
 TEST(Environment, NamesAnArmProcessorByItsParts) {
@@ -167,7 +168,7 @@ TEST(Environment, NamesAnArmProcessorByItsParts) {
   machine.file(
       "/proc/cpuinfo",
       "processor\t: 0\nFeatures\t: fp asimd sve\nCPU implementer\t: 0x41\nCPU part\t: 0xd0c\n");
-  const Json processor = read_environment(machine.root()).at("processor");
+  const Json processor = read_environment(machine.root()).described.at("processor");
   EXPECT_EQ(processor.at("model"), "implementer 0x41, part 0xd0c");
   EXPECT_EQ(processor.at("instruction sets"), "asimd sve");
 }
@@ -177,7 +178,7 @@ TEST(Environment, RecordsSteeringVariablesWithoutDirectories) {
   const Variable path("OPENBLAS_SOMETHING", "/home/person/lib/a.so:/opt/b.so");
   const Variable other("TABLE", "not steering");
   const Variable job("SLURM_JOB_ID", "42");
-  const Json process = read_environment().at("process");
+  const Json process = read_environment().described.at("process");
   const auto variables = process.at("environment variables").get<std::string>();
   EXPECT_NE(variables.find("OMP_NUM_THREADS=4"), std::string::npos) << variables;
   EXPECT_NE(variables.find("OPENBLAS_SOMETHING=a.so:b.so"), std::string::npos) << variables;

@@ -7,7 +7,6 @@
 
 #include "tabane/core/error.h"
 #include "tabane/core/system_files.h"
-#include "tabane/lab/environment.h"
 #include "tabane/simd/target.h"
 
 namespace tabane::lab {
@@ -15,40 +14,31 @@ namespace {
 
 Json numa_nodes(const core::Topology& topology) {
   Json nodes = Json::array();
-  for (const core::NumaNode& node : topology.numa_nodes()) {
-    Json described;
-    described["os_index"] = node.os_index;
-    described["bytes"] = node.bytes > 0 ? Json(node.bytes) : Json(nullptr);
-    described["pus"] = node.pus;
-    nodes.push_back(std::move(described));
-  }
+  for (const core::NumaNode& node : topology.numa_nodes())
+    nodes.push_back({{"os_index", node.os_index},
+                     {"bytes", node.bytes > 0 ? Json(node.bytes) : Json(nullptr)},
+                     {"pus", node.pus}});
   return nodes;
 }
 
 Json caches(const core::Topology& topology) {
   Json levels = Json::array();
-  for (const core::CacheLevel& cache : topology.caches()) {
-    Json described;
-    described["level"] = cache.level;
-    described["bytes"] = cache.bytes;
-    described["line_bytes"] = cache.line_bytes > 0 ? Json(cache.line_bytes) : Json(nullptr);
-    described["instances"] = cache.instances;
-    described["pus_sharing"] = cache.pus_sharing;
-    levels.push_back(std::move(described));
-  }
+  for (const core::CacheLevel& cache : topology.caches())
+    levels.push_back({{"level", cache.level},
+                      {"bytes", cache.bytes},
+                      {"line_bytes", cache.line_bytes > 0 ? Json(cache.line_bytes) : Json(nullptr)},
+                      {"instances", cache.instances},
+                      {"pus_sharing", cache.pus_sharing}});
   return levels;
 }
 
 Json pu_list(const core::Topology& topology) {
   Json list = Json::array();
-  for (const core::Pu& pu : topology.pus()) {
-    Json described;
-    described["os_index"] = pu.os_index;
-    described["core"] = pu.core;
-    described["package"] = pu.package;
-    described["numa_node"] = pu.numa_node;
-    list.push_back(std::move(described));
-  }
+  for (const core::Pu& pu : topology.pus())
+    list.push_back({{"os_index", pu.os_index},
+                    {"core", pu.core},
+                    {"package", pu.package},
+                    {"numa_node", pu.numa_node}});
   return list;
 }
 
@@ -87,20 +77,18 @@ Record begin_record(Kind kind, const About& about, std::string command_line) {
 
 Json describe_machine(const core::Topology& topology) {
   const bool here = topology.is_this_machine();
-  Json machine;
-  machine["name"] = here ? core::host_name() : "synthetic machine";
-  machine["summary"] = topology.summary();
   const auto model = here ? cpu_model(core::SystemFiles()) : std::nullopt;
-  machine["cpu_model"] = model ? Json(*model) : Json(nullptr);
-  machine["pus"] = topology.pus().size();
-  machine["cores"] = topology.core_count();
-  machine["packages"] = topology.package_count();
-  machine["numa_nodes"] = numa_nodes(topology);
-  machine["caches"] = caches(topology);
-  machine["memory_bytes"] = memory_bytes(topology);
-  machine["simd_target"] = here ? Json(simd::target_name()) : Json(nullptr);
-  machine["pu_list"] = pu_list(topology);
-  return machine;
+  return {{"name", here ? core::host_name() : "synthetic machine"},
+          {"summary", topology.summary()},
+          {"cpu_model", model ? Json(*model) : Json(nullptr)},
+          {"pus", topology.pus().size()},
+          {"cores", topology.core_count()},
+          {"packages", topology.package_count()},
+          {"numa_nodes", numa_nodes(topology)},
+          {"caches", caches(topology)},
+          {"memory_bytes", memory_bytes(topology)},
+          {"simd_target", here ? Json(simd::target_name()) : Json(nullptr)},
+          {"pu_list", pu_list(topology)}};
 }
 
 std::vector<Warning> topology_warnings(const core::Topology& topology) {
@@ -112,11 +100,11 @@ std::vector<Warning> topology_warnings(const core::Topology& topology) {
 }
 
 Record begin_record(const core::Topology& topology, Kind kind, const About& about,
-                    std::string command_line, bool quick) {
+                    std::string command_line, bool quick, const Environment& environment) {
   Record record = begin_record(kind, about, std::move(command_line));
   record.quick = quick;
   record.machine = describe_machine(topology);
-  record.environment = read_environment();
+  record.environment = environment.described;
   record.warnings = topology_warnings(topology);
   return record;
 }

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "tabane/core/topology.h"
+#include "tabane/lab/environment.h"
 #include "tabane/lab/record/record.h"
 
 namespace tabane::lab {
@@ -33,6 +34,7 @@ std::vector<Warning> topology_warnings(const core::Topology& topology);
 
 // A record of this machine at this moment, without figures.
 Record begin_record(const core::Topology& topology, Kind kind, const About& about,
-                    std::string command_line, bool quick);
+                    std::string command_line, bool quick,
+                    const Environment& environment = read_environment());
 
 }  // namespace tabane::lab

@@ -18,23 +18,23 @@ using core::UsageError;
 // ---- values ----
 
 template <class Number>
-std::string bounds_text(const Range& range, bool too_large) {
+std::string bounds_text(const Bounds& range, bool too_large) {
   using Limits = std::numeric_limits<Number>;
-  const bool no_most = range.most == Range{}.most;
+  const bool no_most = range.most == Bounds{}.most;
   const double least = std::is_integral_v<Number> ? std::ceil(range.least) : range.least;
   if (range.least == kAboveZero.least && no_most && !too_large) return " above 0";
   return fmt::format(" between {} and {}",
-                     range.least == Range{}.least ? Limits::lowest() : Number(least),
+                     range.least == Bounds{}.least ? Limits::lowest() : Number(least),
                      no_most ? Limits::max() : Number(range.most));
 }
 
 template <class Number>
-Number number_of(const std::string& text, const Range& range) {
+Number number_of(const std::string& text, const Bounds& range) {
   // std::from_chars() knows no '+'.
   const bool has_plus = text.size() > 1 && text[0] == '+' && text[1] != '-';
   const char* const begin = text.data() + (has_plus ? 1 : 0);
   const char* const end = text.data() + text.size();
-  const bool is_bounded = range.least != Range{}.least || range.most != Range{}.most;
+  const bool is_bounded = range.least != Bounds{}.least || range.most != Bounds{}.most;
   double value = 0;
   const auto refuse = [&](const char* what, bool bounded) {
     const bool too_large = value > static_cast<double>(std::numeric_limits<Number>::max());

@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <initializer_list>
 #include <limits>
 #include <optional>
 #include <span>
@@ -29,12 +30,12 @@ enum ExitCode : int {
 };
 
 // Legal numbers, both ends among them; as far as their type goes where nothing is given.
-struct Range {
+struct Bounds {
   double least = std::numeric_limits<double>::lowest();
   double most = std::numeric_limits<double>::max();
 };
-inline constexpr Range kAboveZero{std::numeric_limits<double>::min()};
-inline constexpr Range kFromZero{0};
+inline constexpr Bounds kAboveZero{std::numeric_limits<double>::min()};
+inline constexpr Bounds kFromZero{0};
 
 // Where values go. A vector takes all of an option that is repeated; a function gets all words that
 // were typed for its option, and throws core::UsageError, without the option's name, if they are
@@ -47,7 +48,7 @@ using Target =
                  Words*, std::function<void(const Words&)>>;
 
 struct Rules {
-  Range range = {};
+  Bounds range = {};
   Words choices = {};                                    // the only legal values, if there are any
   std::function<bool(const std::string&)> or_also = {};  // legal besides the choices
   Words excludes = {}, needs = {};                       // "--matrix": other options
@@ -107,8 +108,9 @@ struct Given {
 
   // Null: it was not typed.
   const Words* words(const std::string& name) const;
-  // The line that was typed, for the shell: options under their long names, then the rest.
-  std::string line() const;
+  // The line that was typed, for the shell: options under their long names in the order of the
+  // table, then the rest. without: options that are left out.
+  std::string line(std::initializer_list<std::string_view> without = {}) const;
 };
 
 struct Definition {

@@ -99,20 +99,28 @@ const Words* Given::words(const std::string& name) const {
   return at == items.end() ? nullptr : &at->words;
 }
 
-std::string Given::line() const {
+std::string Given::line(std::initializer_list<std::string_view> without) const {
+  std::vector<Item> sorted = items;
+  std::ranges::sort(sorted, {}, &Item::option);
   std::string text = verb, rest;
-  for (const auto& [option, words] : items) {
+  for (auto& [option, words] : sorted) {
+    const std::string& name = option->name();
+    if (std::ranges::find(without, name) != without.end()) continue;
     if (option->is_positional()) {
+      if (option->rules.is_command) rest += " --";
       for (const std::string& word : words) rest += " " + shell_word(word);
       continue;
     }
-    if (option->is_flag() && words.back() != "false") text += " " + option->name();
+    if (option->rules.commas) words = {fmt::format("{}", fmt::join(words, ","))};
+    const auto* const flag = std::get_if<bool*>(&option->to);
+    const bool off = flag != nullptr && *flag != nullptr && !**flag;  // --quick=false
+    if (option->is_flag() && !off) text += " " + name;
     for (std::size_t i = 0; !option->is_flag() && i < words.size(); ++i) {
-      if (i % option->words() == 0) text += " " + option->name();
+      if (i % option->words() == 0) text += " " + name;
       text += (option->value_after_equals ? "=" : " ") + shell_word(words[i]);
     }
   }
-  return text + (rest.starts_with(" -") ? " --" : "") + rest;
+  return text + (rest.starts_with(" -") && !rest.starts_with(" -- ") ? " --" : "") + rest;
 }
 
 std::string usage(const Verb& verb, const std::string& name) {

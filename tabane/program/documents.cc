@@ -42,21 +42,21 @@ Documented documented(const Verb& head, const std::string& path) {
 
 // ---- man page ----
 
+// The text with other words in place of some characters.
+std::string substituted(const std::string& text,
+                        std::initializer_list<std::pair<char, std::string_view>> words) {
+  std::string all;
+  for (const char c : text) {
+    const auto word = std::ranges::find(words, c, &std::pair<char, std::string_view>::first);
+    all += word == words.end() ? std::string_view(&c, 1) : word->second;
+  }
+  return all;
+}
+
 // Text that roff shows as it is.
 std::string roff(const std::string& text) {
-  std::string escaped;
-  for (const char c : text) {
-    if (c == '\\') {
-      escaped += "\\e";
-    } else if (c == '-') {
-      escaped += "\\-";
-    } else if (c == '\'') {
-      escaped += "\\(aq";
-    } else {
-      escaped += c;
-    }
-  }
-  return escaped.starts_with('.') ? "\\&" + escaped : escaped;
+  const std::string shown = substituted(text, {{'\\', "\\e"}, {'-', "\\-"}, {'\'', "\\(aq"}});
+  return shown.starts_with('.') ? "\\&" + shown : shown;
 }
 
 std::string in_capitals(std::string text) {
@@ -280,12 +280,7 @@ complete -o filenames -F _tabane tabane
 // ---- fish ----
 
 std::string fish_quoted(const std::string& text) {
-  std::string quoted;
-  for (const char c : text) {
-    if (c == '\'' || c == '\\') quoted += '\\';
-    quoted += c;
-  }
-  return quoted;
+  return substituted(text, {{'\'', "\\'"}, {'\\', "\\\\"}});
 }
 
 // True where the words typed so far end at this verb.
@@ -325,16 +320,8 @@ std::string fish_option(const std::string& begin, const Option& option) {
 // ---- zsh ----
 
 std::string zsh_quoted(const std::string& text) {
-  std::string quoted;
-  for (const char c : text) {
-    if (c == '\'') {
-      quoted += "'\\''";
-    } else {
-      if (c == '[' || c == ']' || c == '\\' || c == ':') quoted += '\\';
-      quoted += c;
-    }
-  }
-  return quoted;
+  return substituted(text,
+                     {{'\'', "'\\''"}, {'[', "\\["}, {']', "\\]"}, {'\\', "\\\\"}, {':', "\\:"}});
 }
 
 std::string zsh_values(const Option& option) {
@@ -447,11 +434,11 @@ std::string zsh_completion(const Verb& program) {
   return text + "_tabane \"$@\"\n";
 }
 
-struct Options {
+struct DocumentOptions {
   std::string document, page_template, output;
 };
 
-int run(const Options& options) {
+int run(const DocumentOptions& options) {
   const std::string& document = options.document;
   core::write_output(options.output,
                      document == "man"
@@ -463,7 +450,7 @@ int run(const Options& options) {
 }
 
 Definition define() {
-  const auto options = std::make_shared<Options>();
+  const auto options = std::make_shared<DocumentOptions>();
   return {{{"DOCUMENT",
             &options->document,
             "Which document to write",

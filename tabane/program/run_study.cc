@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <charconv>
 #include <cmath>
 #include <cstdio>
 #include <utility>
@@ -138,24 +139,29 @@ Option time_row(const char* typed, double& seconds, const std::string& help, Wor
   return {typed, read, help, {.needs = std::move(needs)}};
 }
 
-namespace {
-
-// "tabane study ap1000 --quick --processes 4": what was asked for, not where it goes.
-std::string command_line_of(Given given) {
-  std::ranges::sort(given.items, {}, &Given::Item::option);
-  std::string line = given.verb;
-  for (const auto& [option, words] : given.items) {
-    const std::string& name = option->name();
-    if (name == "--output" || name == "--json" || name == "--wide" || name == "--quiet") continue;
-    const auto* const flag = std::get_if<bool*>(&option->to);
-    if (flag != nullptr && !**flag) continue;  // --quick=false
-    line += " " + name;
-    if (flag == nullptr) line += " " + shell_word(fmt::format("{}", fmt::join(words, ",")));
+double seconds_of(const char* option, const std::string& text) {
+  try {
+    return core::parse_seconds(text);
+  } catch (const core::UsageError& error) {
+    throw core::UsageError(fmt::format("{}: {}", option, error.what()));
   }
-  return line;
 }
 
-}  // namespace
+double share_of(const char* option, const std::string& text, int most, const char* example) {
+  double percent = -1;
+  const char* const last = text.data() + text.size();
+  const auto [end, error] = std::from_chars(text.data(), last, percent);
+  const bool whole = end == last || (end + 1 == last && *end == '%');
+  if (error != std::errc() || !whole || !(percent >= 0) || percent > most)
+    throw core::UsageError(fmt::format("{} {}: must be per cent, 0 to {}, for example {}", option,
+                                       text, most, example));
+  return percent / 100;
+}
+
+std::string command_line_of(const Given& given) {
+  return given.line(
+      {"--output", "--json", "--wide", "--quiet", "--rules", "--save", "--resume", "--export"});
+}
 
 Definition study(std::shared_ptr<StudyOptions> options, std::vector<Option> rows, StudyRun run,
                  std::function<bool()> instead) {
@@ -181,7 +187,7 @@ std::string spread_of(double value, const core::Interval& interval, const std::s
                                 core::format_value(interval.high, unit));
 }
 
-std::string share_of(const lab::Result& result) {
+std::string limit_text(const lab::Result& result) {
   const auto share = result.share_of_limit();
   if (!share) return "";
   const std::string text = fmt::format("{:>5} of limit", lab::show_percent(share->value));
@@ -201,7 +207,7 @@ std::string result_line(const lab::Result& result) {
   if (result.interval && *result.value != 0)
     spread = spread_of(*result.value, *result.interval, result.unit);
   std::string line =
-      fmt::format("{:<34} {:>14}  {:<9} {}", result.name, value, spread, share_of(result));
+      fmt::format("{:<34} {:>14}  {:<9} {}", result.name, value, spread, limit_text(result));
   if (const auto states = result.states())
     line += fmt::format("  two states: {} for {:.0f} % of the time, else {}",
                         core::format_value(states->high, result.unit), 100 * states->high_share,

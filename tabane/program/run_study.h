@@ -44,6 +44,15 @@ void run_study(const StudyOptions& options,
 Option sizes_row(const char* typed, std::vector<std::uint64_t>& bytes, const std::string& help);
 Option time_row(const char* typed, double& seconds, const std::string& help, Words needs = {});
 
+// What an option's text means: a time; "5%" or "5", which are 0.05, up to `most` per cent.
+// throws: core::UsageError naming the option.
+double seconds_of(const char* option, const std::string& text);
+double share_of(const char* option, const std::string& text, int most, const char* example);
+
+// The command line of a record: "tabane study ap1000 --quick --processes 4", what was asked for and
+// not where it goes.
+std::string command_line_of(const Given& given);
+
 // A verb below `tabane study`. The record gets what was typed as its command line. instead: returns
 // true if the verb was called for something else, and has done it.
 using StudyRun =

@@ -73,6 +73,25 @@ TEST(StudyVerb, RecordsNoFlagThatWasTurnedOff) {
   EXPECT_EQ(command_line_recorded({"--quick=true"}), "tabane study some-study --quick");
 }
 
+TEST(CommandLine, RepeatsWhatIsNoListAndEndsWithTheCommand) {
+  static Words vary, command;
+  static std::string save;
+  constexpr Verb kTune{.name = "tune", .what = "", .define = [] {
+                         return Definition{{{"--vary NAME=VALUES", &vary, ""},
+                                            {"--save FILE", &save, ""},
+                                            {"COMMAND", &command, "", {.is_command = true}}},
+                                           [](const Given& given) {
+                                             std::fputs(command_line_of(given).c_str(), stdout);
+                                             return kOk;
+                                           }};
+                       }};
+  testing::internal::CaptureStdout();
+  understand(kTune, {"--vary", "a=1,2", "--save", "x", "--vary", "b=3", "sh", "-c", "echo a b"})
+      .run();
+  EXPECT_EQ(testing::internal::GetCapturedStdout(),
+            "tune --vary a=1,2 --vary b=3 -- sh -c 'echo a b'");
+}
+
 TEST(ResultLine, ShowsValueSpreadAndShareOfTheLimit) {
   lab::Result result;
   result.name = "simd.dot.l1";

@@ -57,8 +57,8 @@ std::vector<Option> SolverOptions::rows() {
       {"-q,--quiet", &quiet, "Print nothing but errors"}};
 }
 
-Pair pair_of(const std::string& flag, const std::string& text) {
-  Pair pair;
+std::pair<int, int> pair_of(const std::string& flag, const std::string& text) {
+  std::pair<int, int> pair;
   const std::size_t cross = text.find('x');
   const auto whole = [](std::string_view part, int& number) {
     const auto [end, error] = std::from_chars(part.data(), part.data() + part.size(), number);
@@ -76,7 +76,7 @@ Pair pair_of(const std::string& flag, const std::string& text) {
 comm::LaunchOptions SolverOptions::launch_options() const {
   comm::LaunchOptions options{.ranks = ranks, .transport = transport_named(transport)};
   if (!grid.empty()) {
-    const Pair shape = pair_of("--grid", grid);
+    const auto shape = pair_of("--grid", grid);
     options.grid = {shape.first, shape.second};
     const long needed = static_cast<long>(shape.first) * shape.second;
     if (ranks != 0 && ranks != needed) {

@@ -6,6 +6,7 @@
 #include <initializer_list>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "tabane/comm/launch.h"
@@ -36,10 +37,7 @@ struct SolverOptions {
 };
 
 // "2x3". throws: core::UsageError naming the flag.
-struct Pair {
-  int first = 0, second = 0;
-};
-Pair pair_of(const std::string& flag, const std::string& text);
+std::pair<int, int> pair_of(const std::string& flag, const std::string& text);
 
 // Checks once whether the memory of all ranks suffices: before they start where all are on this
 // machine; under MPI on the ranks, since no process knows before what all have.

@@ -9,11 +9,10 @@
 #include <system_error>
 
 #include "tabane/core/error.h"
-#include "tabane/core/measurement.h"
 
 namespace tabane::lab {
 
-Progress::Progress(Hooks hooks, std::vector<double> planned_seconds, core::Clock& clock)
+StepProgress::StepProgress(Hooks hooks, std::vector<double> planned_seconds, core::Clock& clock)
     : hooks_(std::move(hooks)),
       planned_(std::move(planned_seconds)),
       clock_(clock),
@@ -21,19 +20,19 @@ Progress::Progress(Hooks hooks, std::vector<double> planned_seconds, core::Clock
   total_ = std::accumulate(planned_.begin(), planned_.end(), total_);
 }
 
-void Progress::tell(const std::string& what, double share_of_step) {
+void StepProgress::tell(const std::string& what, double share_of_step) {
   const double planned = step_ < planned_.size() ? planned_[step_] : 0;
   const double worked = finished_ + std::clamp(share_of_step, 0.0, 1.0) * planned;
   const double pace = worked > 1 ? elapsed_seconds() / worked : 1;
   hooks_.progress(what, worked / total_, (total_ - worked) * pace);
 }
 
-void Progress::show(const std::string& what, double share_of_step) {
+void StepProgress::show(const std::string& what, double share_of_step) {
   tell(what, share_of_step);
   if (hooks_.stop_requested()) throw Stopped();
 }
 
-void Progress::next_step() {
+void StepProgress::next_step() {
   if (step_ < planned_.size()) finished_ += planned_[step_++];
 }
 
@@ -42,14 +41,6 @@ namespace {
 constexpr double kUnknown = std::numeric_limits<double>::quiet_NaN();
 
 }  // namespace
-
-Effort Effort::part(int pass, int passes) const {
-  const auto rounds = [&](int all) { return all * (pass + 1) / passes - all * pass / passes; };
-  return {.fewest = rounds(fewest),
-          .most = rounds(most),
-          .budget_seconds = budget_seconds / passes,
-          .warmups = warmups};
-}
 
 void Visit::show(double share) { campaign_.progress_->show(campaign_.blocks_[block_].what, share); }
 
@@ -83,10 +74,6 @@ void Visit::in_turn(const std::vector<Contender>& contenders, const Effort& effo
   }
   core::Clock& clock = core::tick_clock();
   const double start = clock.now();
-  const core::RoundsOptions options{.fewest = effort.fewest,
-                                    .most = effort.most,
-                                    .budget_seconds = effort.budget_seconds,
-                                    .seed = 2012};
   double order = 0, rounds = 0;
   for (const Point& earlier : campaign_.points) {
     if (earlier.block == block_) order += static_cast<double>(earlier.samples.size());
@@ -97,7 +84,7 @@ void Visit::in_turn(const std::vector<Contender>& contenders, const Effort& effo
     return std::max(rounds / effort.most, std::min(spent, rounds / effort.fewest));
   };
   core::in_rounds(
-      contenders.size(), options, clock, start,
+      contenders.size(), effort, clock, start,
       [&](std::size_t i) {
         show(share());
         Sample sample = contenders[i].measure();
@@ -194,7 +181,7 @@ bool Campaign::run(const CampaignOptions& options) {
     planned.push_back(std::isfinite(options.budget_seconds)
                           ? options.budget_seconds / static_cast<double>(launches)
                           : blocks_[i % blocks_.size()].planned_seconds);
-  Progress progress(hooks_, planned);
+  StepProgress progress(hooks_, planned);
   progress_ = &progress;
   bool complete = true;
   refusal_ = nullptr;

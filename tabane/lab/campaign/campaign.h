@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "tabane/core/clock.h"
+#include "tabane/core/measurement.h"
 #include "tabane/lab/record/points.h"
 #include "tabane/lab/record/record.h"
 
@@ -34,10 +35,10 @@ struct Hooks {
 
 // Steps of planned lengths. The remaining time follows from the plan, corrected by how the steps so
 // far kept to it.
-class Progress {
+class StepProgress {
  public:
-  Progress(Hooks hooks, std::vector<double> planned_seconds,
-           core::Clock& clock = core::tick_clock());
+  StepProgress(Hooks hooks, std::vector<double> planned_seconds,
+               core::Clock& clock = core::tick_clock());
 
   // Reports that this share of the step is done.
   void tell(const std::string& what, double share_of_step);
@@ -68,16 +69,8 @@ struct Contender {
   std::function<Sample()> measure;
 };
 
-// How long contenders are measured in turn.
-struct Effort {
-  int fewest = 1;  // rounds, even when the budget is spent
-  int most = 100;
-  double budget_seconds = 0;
-  int warmups = 0;  // rounds that are not counted, first
-
-  // Returns the part of a pass, counted from 0: all passes together have the rounds and the budget.
-  Effort part(int pass, int passes) const;
-};
+using core::Effort;
+inline constexpr int kUsualRounds = 100;  // of a visit, where nothing else is said
 
 class Campaign;
 
@@ -124,7 +117,8 @@ struct Block {
 
 // A block that measures all contenders in turn. effort: of a visit, whose part of the budget it
 // gets.
-Block block_in_turn(std::string what, std::vector<Contender> contenders, Effort effort = {});
+Block block_in_turn(std::string what, std::vector<Contender> contenders,
+                    Effort effort = {.most = kUsualRounds});
 
 struct CampaignOptions {
   int passes = 1;
@@ -162,8 +156,8 @@ class Campaign {
 
   Hooks hooks_;
   std::vector<Block> blocks_;
-  Progress* progress_ = nullptr;  // while it runs
-  std::exception_ptr refusal_;    // the first
+  StepProgress* progress_ = nullptr;  // while it runs
+  std::exception_ptr refusal_;        // the first
 };
 
 }  // namespace tabane::lab

@@ -65,27 +65,21 @@ std::uint64_t fitting_iterations(Conductor& conductor, std::size_t work, double 
   }
 }
 
-RankSamples conduct(Conductor conductor, std::span<const RankWork> works,
-                    const RankEffort& options) {
+RankSamples conduct(Conductor conductor, std::span<const RankWork> works, const Effort& effort,
+                    double epoch_seconds) {
   core::Clock& clock = core::tick_clock();
   const double begin = clock.now();
-  const auto late = [&](double seconds) { return clock.now() - begin > seconds; };
   std::vector<std::size_t> measured;
   std::vector<std::uint64_t> iterations(works.size());
   for (std::size_t i = 0; i < works.size(); ++i) {
-    if (late(options.most_seconds)) break;
+    if (clock.now() - begin > effort.most_seconds) break;
     if (!works[i]) continue;
     measured.push_back(i);
-    iterations[i] = fitting_iterations(conductor, i, options.epoch_seconds);
+    iterations[i] = fitting_iterations(conductor, i, epoch_seconds);
   }
   RankSamples samples(works.size());
-  const core::RoundsOptions rounds{.fewest = options.fewest,
-                                   .most = options.most,
-                                   .budget_seconds = options.budget_seconds,
-                                   .most_seconds = options.most_seconds,
-                                   .seed = 1992};
   core::in_rounds(
-      measured.size(), rounds, clock, begin,
+      measured.size(), effort, clock, begin,
       [&](std::size_t i) {
         const std::uint64_t n = iterations[measured[i]];
         return conductor.epoch(measured[i], n) / static_cast<double>(n);
@@ -101,10 +95,11 @@ RankSamples conduct(Conductor conductor, std::span<const RankWork> works,
 }  // namespace
 
 RankSamples measure_rounds(comm::Grid& grid, std::span<const RankWorkload> workloads,
-                           const RankEffort& options) {
+                           const Effort& effort, double epoch_seconds) {
   std::vector<RankWork> works;
   for (const RankWorkload& workload : workloads) works.push_back(workload(grid));
-  if (grid.all().rank() == 0) return conduct(Conductor(grid.all(), works), works, options);
+  if (grid.all().rank() == 0)
+    return conduct(Conductor(grid.all(), works), works, effort, epoch_seconds);
   follow(grid.all(), works);
   return {};
 }
@@ -119,9 +114,9 @@ void check(const RankOptions& options) {
 }
 
 RankSamples measure(comm::Comm& ranks, const std::vector<RankWorkload>& workloads,
-                    const RankEffort& options) {
+                    const Effort& effort) {
   comm::Grid grid(ranks);
-  return measure_rounds(grid, workloads, options);
+  return measure_rounds(grid, workloads, effort);
 }
 
 RankRunner forking_runner(const core::Topology& topology, int most_ranks) {
@@ -132,10 +127,9 @@ RankRunner forking_runner(const core::Topology& topology, int most_ranks) {
   runner.setting = [pus](int ranks) {
     return ranks > pus ? comm::Setting::crowded : comm::Setting::memory;
   };
-  runner.run = [](int ranks, const std::vector<RankWorkload>& workloads,
-                  const RankEffort& options) {
+  runner.run = [](int ranks, const std::vector<RankWorkload>& workloads, const Effort& effort) {
     const std::function<RankSamples(comm::Comm&)> rank = [&](comm::Comm& comm) {
-      return measure(comm, workloads, options);
+      return measure(comm, workloads, effort);
     };
     const BlockInterrupts block;
     return comm::launch_result<RankSamples>({.ranks = ranks, .transport = comm::TransportKind::shm},
@@ -168,10 +162,10 @@ RankRunner mpi_runner(comm::Comm& world, int most_ranks) {
     return agreed != 0;
   };
   runner.run = [&world](int ranks, const std::vector<RankWorkload>& workloads,
-                        const RankEffort& options) -> RankSamples {
+                        const Effort& effort) -> RankSamples {
     auto some = world.split(world.rank() < ranks ? 0 : -1);
     if (!some) return {};
-    return measure(*some, workloads, options);
+    return measure(*some, workloads, effort);
   };
   return runner;
 }
@@ -215,9 +209,11 @@ Block rank_block(const RankRunner& runner, int ranks, std::string what,
     block.points.push_back(contender.factors);
   }
   block.body = [&runner, ranks, workloads, contenders = std::move(contenders)](Visit& visit) {
-    RankSamples samples = runner.run(
-        ranks, workloads,
-        {.budget_seconds = visit.budget_seconds(), .most_seconds = visit.most_seconds()});
+    RankSamples samples = runner.run(ranks, workloads,
+                                     {.fewest = 2,
+                                      .most = 1000,
+                                      .budget_seconds = visit.budget_seconds(),
+                                      .most_seconds = visit.most_seconds()});
     for (std::size_t i = 0; i < samples.size(); ++i) {
       for (double& seconds : samples[i]) seconds *= contenders[i].factor;
       visit.add(contenders[i].factors, samples[i]);

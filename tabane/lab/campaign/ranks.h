@@ -47,24 +47,17 @@ using RankWork = std::function<void(std::uint64_t iterations)>;
 // has no such operation.
 using RankWorkload = std::function<RankWork(comm::Grid& grid)>;
 
-struct RankEffort {
-  double epoch_seconds = 300e-6;  // a sample takes at least about this long
-  double budget_seconds = 0.3;
-  int fewest = 2;  // even when the budget is spent
-  int most = 1000;
-  // After that no other operation or round begins, so that some may have no samples. One that has
-  // begun is not cut short.
-  double most_seconds = std::numeric_limits<double>::infinity();
-};
+inline constexpr double kEpochSeconds = 300e-6;  // a sample takes at least about this long
 
 // Samples of each workload, seconds an iteration by the clock of rank 0, one a round: as many of
 // each workload as of any other, or none.
 using RankSamples = std::vector<std::vector<double>>;
 
 // All ranks of the grid call it with the same workloads; the samples are on rank 0, none elsewhere.
-// throws: as the work.
+// After effort.most_seconds no other operation begins either, so that some may have no samples; one
+// that has begun is not cut short. throws: as the work.
 RankSamples measure_rounds(comm::Grid& grid, std::span<const RankWorkload> workloads,
-                           const RankEffort& options);
+                           const Effort& effort, double epoch_seconds = kEpochSeconds);
 
 inline constexpr int kMostRanksForked = 4096;  // as comm::launch()
 
@@ -82,7 +75,7 @@ struct RankContender {
 // Runs operations on ranks.
 struct RankRunner {
   // Empty samples on MPI's other ranks.
-  std::function<RankSamples(int ranks, const std::vector<RankWorkload>&, const RankEffort&)> run;
+  std::function<RankSamples(int ranks, const std::vector<RankWorkload>&, const Effort&)> run;
   std::function<bool(bool)> agree;  // rank 0's answer on all ranks; empty if they are forked
   std::function<comm::Setting(int ranks)> setting;  // of groups of so many
   bool shows = true;                                // this process has the results

@@ -67,7 +67,7 @@ class Child {
  public:
   Child(const ChildCommand& command, const ChildLimits& limits)
       : command_(command),
-        // Searched here, so that it is not timed; the start fails if nothing was found.
+        // Searched here, so that it is not timed.
         file_(program_file(command.arguments.at(0))),
         variables_(core::environment_with(command.environment)) {
     open_streams(limits);
@@ -125,12 +125,17 @@ void Child::open_streams(const ChildLimits& limits) {
 }
 
 void Child::start(bool ends_first_without_memory) {
+  // Not found; execve() would look for it in the folder.
+  if (file_.find('/') == std::string::npos)
+    throw core::SystemError("start", command_.arguments[0], ENOENT);
   const std::vector<char*> arguments = pointers(command_.arguments);
   const std::vector<char*> variables = pointers(variables_);
-  const pid_t started = spawn({.file = file_.c_str(),
-                               .arguments = arguments.data(),
-                               .variables = variables.data(),
-                               .streams = streams_});
+  const pid_t started =
+      spawn({.file = file_.c_str(),
+             .arguments = arguments.data(),
+             .variables = variables.data(),
+             .streams = streams_,
+             .folder = command_.folder.empty() ? nullptr : command_.folder.c_str()});
   if (started < 0) throw core::SystemError("start", command_.arguments[0], errno);
   pid_ = started;
   running_ = true;
@@ -301,9 +306,10 @@ std::string joined_hash(const std::vector<std::string>& hashes) {
   return all.hash();
 }
 
-class Run {
+class RunningCommands {
  public:
-  Run(std::span<const ChildCommand> commands, const ChildLimits& limits) : limits_(limits) {
+  RunningCommands(std::span<const ChildCommand> commands, const ChildLimits& limits)
+      : limits_(limits) {
     if (limits.ends_first_without_memory) ended_for_memory_ = ended_for_memory();
     for (const ChildCommand& command : commands)
       children_.push_back(std::make_unique<Child>(command, limits));
@@ -333,7 +339,7 @@ class Run {
 };
 
 // Places go from this thread to what it starts.
-void Run::start(std::span<const ChildCommand> commands) {
+void RunningCommands::start(std::span<const ChildCommand> commands) {
   for (std::size_t i = 0; i < children_.size(); ++i) {
     std::optional<core::ScopedBinding> places;
     if (!commands[i].cpus.empty()) places.emplace(commands[i].cpus);
@@ -344,7 +350,7 @@ void Run::start(std::span<const ChildCommand> commands) {
   }
 }
 
-void Run::wait_for_news(double most_seconds) {
+void RunningCommands::wait_for_news(double most_seconds) {
   std::vector<pollfd> news;
   for (const auto& child : children_) child->listen(news);
   const double seconds = std::clamp(most_seconds, 0.0, kLookAgainSeconds);
@@ -352,13 +358,13 @@ void Run::wait_for_news(double most_seconds) {
   ppoll(news.data(), news.size(), &time, nullptr);
 }
 
-void Run::ask_all_to_end() {
+void RunningCommands::ask_all_to_end() {
   for (const auto& child : children_) {
     if (child->running()) child->ask_to_end();
   }
 }
 
-void Run::wait() {
+void RunningCommands::wait() {
   double deadline = limits_.timeout_seconds;
   bool asked = false, stopped = false;
   while (running()) {
@@ -385,7 +391,7 @@ void Run::wait() {
   if (stopped) throw Stopped();
 }
 
-ChildRun Run::finish() {
+ChildRun RunningCommands::finish() {
   run_.peak_bytes = 0;
   if (failed_ != nullptr) failed_->take_end(run_, own_bytes_);
   for (const auto& child : children_) child->take_end(run_, own_bytes_);
@@ -428,10 +434,10 @@ std::string how_it_ended(const ChildRun& run) {
 }
 
 ChildRun run_children(std::span<const ChildCommand> commands, const ChildLimits& limits) {
-  Run run(commands, limits);
-  run.start(commands);
-  run.wait();
-  return run.finish();
+  RunningCommands running(commands, limits);
+  running.start(commands);
+  running.wait();
+  return running.finish();
 }
 
 ChildRun run_child(const ChildCommand& command, const ChildLimits& limits) {

@@ -32,6 +32,7 @@ struct ChildCommand {
   std::string input = {};  // the file that is standard input; empty: /dev/null
   OutputTo output = OutputTo::nothing;
   std::string output_file = {};
+  std::string folder = {};  // where it works; empty: where this process does
 };
 
 struct ChildLimits {

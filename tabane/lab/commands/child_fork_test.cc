@@ -52,6 +52,15 @@ TEST(Child, ThatCannotBeStartedIsASystemError) {
   EXPECT_THROW(run_child({.arguments = {"true"}, .input = "/nonexistent"}), core::SystemError);
 }
 
+TEST(Child, WorksInItsFolder) {
+  const core::ScratchFolder folder("tabane-child");
+  ChildCommand command = kept("pwd -P");
+  command.folder = folder.path().string();
+  EXPECT_EQ(run_child(command).output, std::filesystem::canonical(folder.path()).string() + "\n");
+  command.folder += "/missing";
+  EXPECT_THROW(run_child(command), core::SystemError);
+}
+
 TEST(Child, OutputIsReadAlsoWhereNothingIsKept) {
   const ChildRun run = run_child(kept("head -c 3000000 /dev/zero; echo why >&2"),
                                  {.timeout_seconds = 60, .most_kept_bytes = 0});

@@ -1,5 +1,7 @@
 #include "tabane/lab/commands/run_plan.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <array>
 #include <charconv>
@@ -88,8 +90,8 @@ std::string find_allocator(const std::string& name, const std::vector<std::strin
         if (kind && (!own || kind == own)) return path;
       }
     }
-    throw core::UsageError("--malloc " + name + ": " + allocator.files.front() +
-                           " is not installed: apt-get install " + allocator.package);
+    throw core::UsageError(fmt::format("--malloc {}: {} is not installed: apt-get install {}", name,
+                                       allocator.files.front(), allocator.package));
   }
   throw core::UsageError("--malloc " + name + ": use glibc, jemalloc, mimalloc or tcmalloc");
 }
@@ -135,9 +137,8 @@ std::vector<unsigned> chosen_cpus(const std::string& text, const core::Topology&
   const std::vector<unsigned> cpus = parse_option("-c/--cpus", text, usable);
   for (const unsigned cpu : cpus) {
     if (topology.find_pu(cpu)) continue;
-    throw UsageError("-c/--cpus " + text + ": CPU " + std::to_string(cpu) +
-                     " is not usable: usable are " + core::format_cpu_list(usable) +
-                     limit_text(topology));
+    throw UsageError(fmt::format("-c/--cpus {}: CPU {} is not usable: usable are {}{}", text, cpu,
+                                 core::format_cpu_list(usable), limit_text(topology)));
   }
   return cpus;
 }
@@ -151,9 +152,8 @@ std::vector<unsigned> chosen_nodes(const char* option, const std::string& text,
   const std::vector<unsigned> nodes = parse_option(option, text, usable);
   for (const unsigned node : nodes) {
     if (std::find(usable.begin(), usable.end(), node) != usable.end()) continue;
-    throw UsageError(std::string(option) + " " + text + ": NUMA node " + std::to_string(node) +
-                     " is not usable: usable are " + core::format_cpu_list(usable) +
-                     limit_text(topology));
+    throw UsageError(fmt::format("{} {}: NUMA node {} is not usable: usable are {}{}", option, text,
+                                 node, core::format_cpu_list(usable), limit_text(topology)));
   }
   return nodes;
 }
@@ -287,28 +287,27 @@ void choose_huge_pages(RunPlan& plan, const RunRequest& request, const Lookup& e
 void warn_about_threads(RunPlan& plan, const RunRequest& request, std::size_t cpus) {
   if (request.threads && plan.environment.front().kept &&
       plan.environment.front().value != std::to_string(*request.threads)) {
-    plan.warnings.push_back("-t " + std::to_string(*request.threads) +
-                            " does not reach OpenMP: OMP_NUM_THREADS=" +
-                            plan.environment.front().value + " is set already and kept");
+    plan.warnings.push_back(
+        fmt::format("-t {} does not reach OpenMP: OMP_NUM_THREADS={} is set already and kept",
+                    *request.threads, plan.environment.front().value));
   }
   const auto threads = static_cast<std::size_t>(plan.placement.workers_per_process);
   if (threads <= cpus) return;
   plan.placement.oversubscribed = true;
-  plan.warnings.push_back("oversubscribed: " + std::to_string(threads) + " threads on " +
-                          std::to_string(cpus) + (cpus == 1 ? " CPU" : " CPUs") +
-                          " take turns; use -t " + std::to_string(cpus) + " or more CPUs");
+  plan.warnings.push_back(
+      fmt::format("oversubscribed: {} threads on {} {} take turns; use -t {} or more CPUs", threads,
+                  cpus, cpus == 1 ? "CPU" : "CPUs", cpus));
 }
 
 std::string threads_text(const core::Placement& placement, const core::Topology& topology) {
   std::string text;
-  if (placement.policy == PlacementPolicy::none) {
-    return "threads: " + std::to_string(placement.workers_per_process) + ", not bound one by one\n";
-  }
+  if (placement.policy == PlacementPolicy::none)
+    return fmt::format("threads: {}, not bound one by one\n", placement.workers_per_process);
   if (placement.places.size() <= kMostLines) {
     for (const core::WorkerPlace& place : placement.places) {
       const core::Pu& pu = *topology.find_pu(place.pus.front());
-      text += "worker " + std::to_string(place.worker) + " -> PU " + std::to_string(pu.os_index) +
-              ", core " + std::to_string(pu.core) + ", node " + std::to_string(pu.numa_node) + "\n";
+      text += fmt::format("worker {} -> PU {}, core {}, node {}\n", place.worker, pu.os_index,
+                          pu.core, pu.numa_node);
     }
     return text;
   }
@@ -319,8 +318,8 @@ std::string threads_text(const core::Placement& placement, const core::Topology&
     pus.push_back(place.pus.front());
   }
   for (const auto& [node, lists] : nodes) {
-    text += "workers " + core::format_cpu_list(lists.first) + " -> PUs " +
-            core::format_cpu_list(lists.second) + ", node " + std::to_string(node) + "\n";
+    text += fmt::format("workers {} -> PUs {}, node {}\n", core::format_cpu_list(lists.first),
+                        core::format_cpu_list(lists.second), node);
   }
   return text;
 }
@@ -378,22 +377,18 @@ void parse_part(const std::string& text, const Lookup& environment, RunRequest& 
 
 RunPlan plan_run(const RunRequest& request, const core::Topology& topology,
                  const Lookup& environment, bool huge_pages_granted) {
-  if (request.threads && *request.threads < 1) {
-    throw UsageError("-t/--threads " + std::to_string(*request.threads) + ": use at least 1");
-  }
-  if (request.membind.has_value() + request.interleave.has_value() + request.localalloc > 1) {
+  if (request.threads && *request.threads < 1)
+    throw UsageError(fmt::format("-t/--threads {}: use at least 1", *request.threads));
+  if (request.membind.has_value() + request.interleave.has_value() + request.localalloc > 1)
     throw UsageError("-m/--membind, -i/--interleave and -l/--localalloc exclude each other");
-  }
   const std::vector<unsigned> cpus =
       request.cpus ? chosen_cpus(*request.cpus, topology) : topology.pu_os_indices();
-  if (request.processes < 1 || request.process < 0 || request.process >= request.processes) {
-    throw UsageError("--part " + std::to_string(request.process) + "/" +
-                     std::to_string(request.processes) + ": use I/N with I from 0 to N - 1");
-  }
+  if (request.processes < 1 || request.process < 0 || request.process >= request.processes)
+    throw UsageError(fmt::format("--part {}/{}: use I/N with I from 0 to N - 1", request.process,
+                                 request.processes));
   const int share = std::max(1, static_cast<int>(cpus.size()) / request.processes);
-  if (request.own_threads && request.threads) {
+  if (request.own_threads && request.threads)
     throw UsageError("-t/--threads and --own-threads exclude each other");
-  }
   const auto asked = request.own_threads ? std::optional<int>() : threads_of_user(environment);
   const int threads = request.threads.value_or(asked.value_or(share));
   RunPlan plan;
@@ -410,18 +405,17 @@ RunPlan plan_run(const RunRequest& request, const core::Topology& topology,
 
 std::string describe(const RunPlan& plan, const core::Topology& topology) {
   std::string text = "machine: " + topology.summary() + "\n";
-  if (!topology.restriction().empty()) {
-    text += "usable: PUs " + core::format_cpu_list(topology.pu_os_indices()) +
-            limit_text(topology) + "\n";
-  }
+  if (!topology.restriction().empty())
+    text += fmt::format("usable: PUs {}{}\n", core::format_cpu_list(topology.pu_os_indices()),
+                        limit_text(topology));
   text += plan.cpus.empty() ? "process: not bound\n"
                             : "process -> PUs " + core::format_cpu_list(plan.cpus) + "\n";
   text += threads_text(plan.placement, topology);
   text += "memory: " + memory_text(plan.memory) + "\n";
   if (!plan.preload.empty()) text += "allocator: " + plan.preload + "\n";
-  for (const Assignment& variable : plan.environment) {
-    text += (variable.kept ? "kept: " : "set: ") + variable.name + "=" + variable.value + "\n";
-  }
+  for (const Assignment& variable : plan.environment)
+    text +=
+        fmt::format("{}: {}={}\n", variable.kept ? "kept" : "set", variable.name, variable.value);
   for (const std::string& warning : plan.warnings) text += "warning: " + warning + "\n";
   return text;
 }

@@ -38,7 +38,7 @@ int replace_with_program(void* argument) {
   setsid();
   prctl(PR_SET_PDEATHSIG, SIGKILL);
   if (getppid() != start.parent) _exit(SIGKILL);  // it has ended before
-  bool connected = true;
+  bool connected = start.what.folder == nullptr || chdir(start.what.folder) == 0;
   for (int as = 0; as < 3; ++as)
     connected = connected && connect(start.what.streams[static_cast<std::size_t>(as)], as);
   if (connected) {

@@ -18,6 +18,7 @@ struct Spawn {
   char* const* arguments;                     // each ended by null
   char* const* variables;                     // the whole environment
   std::array<int, 3> streams = {-1, -1, -1};  // its standard input, output and error; -1: as here
+  const char* folder = nullptr;               // where it works; null: as here
 };
 
 // Starts the program in a session of its own, without a terminal, and returns its process. It is

@@ -1,86 +1,23 @@
 #include "tabane/lab/page/gnuplot.h"
 
-#include <fcntl.h>
 #include <fmt/format.h>
-#include <spawn.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
 #include <algorithm>
-#include <array>
-#include <cerrno>
-#include <csignal>
-#include <cstdio>
-#include <cstdlib>
 #include <cstring>
 #include <filesystem>
-#include <optional>
-#include <sstream>
 #include <system_error>
-#include <thread>
 
 #include "tabane/core/error.h"
 #include "tabane/core/file.h"
+#include "tabane/core/output_file.h"
 #include "tabane/core/temporary_file.h"
-#include "tabane/lab/page/plot.h"
-#include "tabane/lab/record/text.h"
+#include "tabane/lab/commands/child.h"
+#include "tabane/lab/page/report.h"
 
 namespace tabane::lab {
 namespace {
 
 namespace fs = std::filesystem;
-
-// Empty if gnuplot wrote no such file.
-std::string read_text(const fs::path& path) {
-  return fs::exists(path) ? core::read_file(path) : std::string();
-}
-
-// Whether there is a file of that name where programs are looked up.
-bool in_path(const std::string& program) {
-  if (program.find('/') != std::string::npos) return fs::exists(program);
-  const char* variable = std::getenv("PATH");
-  std::istringstream path(variable == nullptr ? "/bin:/usr/bin" : variable);
-  std::error_code ignored;
-  for (std::string directory; std::getline(path, directory, ':');)
-    if (fs::exists(fs::path(directory.empty() ? "." : directory) / program, ignored)) return true;
-  return false;
-}
-
-// Starts program with one argument in directory, with its messages in messages.txt there. Returns
-// errno.
-int spawn_in(const fs::path& directory, const std::string& program, const std::string& argument,
-             pid_t& pid) {
-  posix_spawn_file_actions_t actions;
-  posix_spawn_file_actions_init(&actions);
-  posix_spawn_file_actions_addchdir_np(&actions, directory.c_str());
-  posix_spawn_file_actions_addopen(&actions, 0, "/dev/null", O_RDONLY, 0);
-  posix_spawn_file_actions_addopen(&actions, 1, "messages.txt", O_WRONLY | O_CREAT | O_TRUNC, 0600);
-  posix_spawn_file_actions_adddup2(&actions, 1, 2);
-  std::string name = program, no_user_settings = "-d", script = argument;
-  std::array<char*, 4> arguments = {name.data(), no_user_settings.data(), script.data(), nullptr};
-  const int failed =
-      posix_spawnp(&pid, program.c_str(), &actions, nullptr, arguments.data(), environ);
-  posix_spawn_file_actions_destroy(&actions);
-  return failed;
-}
-
-// Waits for a child and kills it if it takes longer than `limit`; then returns null.
-std::optional<int> status_within(pid_t pid, std::chrono::milliseconds limit) {
-  using Clock = std::chrono::steady_clock;
-  const auto end = Clock::now() + limit;
-  auto pause = std::chrono::milliseconds(1);
-  int status = 0;
-  for (pid_t done = 0; done == 0;) {
-    done = waitpid(pid, &status, WNOHANG);
-    if (done == pid) return status;
-    if (done == 0 && Clock::now() >= end) break;
-    std::this_thread::sleep_for(pause);
-    pause = std::min(2 * pause, std::chrono::milliseconds(20));
-  }
-  kill(pid, SIGKILL);
-  while (waitpid(pid, &status, 0) < 0 && errno == EINTR) continue;
-  return std::nullopt;
-}
 
 std::string first_line(const std::string& text) {
   const auto begin = text.find_first_not_of("\r\n ");
@@ -88,91 +25,30 @@ std::string first_line(const std::string& text) {
   return text.substr(begin, text.find('\n', begin) - begin);
 }
 
-void replace_all(std::string& text, std::string_view from, std::string_view to) {
-  for (auto at = text.find(from); at != std::string::npos; at = text.find(from, at + to.size())) {
-    text.replace(at, from.size(), to);
-  }
-}
-
-// gnuplot writes a group for every change of its pen, most of them empty.
-void remove_empty_groups(std::string& svg) {
-  std::string out;
-  out.reserve(svg.size());
-  std::size_t at = 0;
-  while (at < svg.size()) {
-    const auto open = svg.find("<g ", at);
-    if (open == std::string::npos) break;
-    const auto close = svg.find('>', open);
-    if (close == std::string::npos) break;
-    out.append(svg, at, open - at);
-    const auto next = svg.find_first_not_of(" \t\r\n", close + 1);
-    if (next != std::string::npos && svg.compare(next, 4, "</g>") == 0) {
-      at = next + 4;
-      while (at < svg.size() && svg[at] == '\n') ++at;
-    } else {
-      out.append(svg, open, close + 1 - open);
-      at = close + 1;
-    }
-  }
-  out.append(svg, at);
-  svg = std::move(out);
-}
-
-// Rewrites "rgb(  0, 114, 178)" by `colour_of(0x0072b2)`.
-template <class F>
-std::string rewrite_colours(const std::string& svg, F colour_of) {
-  std::string out;
-  out.reserve(svg.size());
-  std::size_t at = 0;
-  for (auto open = svg.find("rgb("); open != std::string::npos; open = svg.find("rgb(", at)) {
-    unsigned r = 0, g = 0, b = 0;
-    const auto close = svg.find(')', open);
-    if (close == std::string::npos ||
-        std::sscanf(svg.substr(open, close - open).c_str(), "rgb(%u,%u,%u", &r, &g, &b) != 3)
-      break;
-    out.append(svg, at, open - at);
-    out += colour_of(fmt::format("#{:02x}{:02x}{:02x}", r & 255, g & 255, b & 255));
-    at = close + 1;
-  }
-  out.append(svg, at);
-  return out;
-}
-
-std::string page_colour(const std::string& hex) {
-  if (hex == "#000000") return "currentColor";
-  for (const auto& colour : figure_colours())
-    if (hex == colour.hex) return fmt::format("var(--{},{})", colour.variable, hex);
-  return hex;
-}
-
-std::string attribute(std::string_view svg, std::string_view name) {
-  const auto at = svg.find(fmt::format("{}=\"", name));
-  if (at == std::string_view::npos) return "";
-  const auto begin = at + name.size() + 2;
-  return std::string(svg.substr(begin, svg.find('"', begin) - begin));
-}
-
 Drawing draw_in(const fs::path& directory, const std::string& stem, const std::string& script,
                 const std::string& data, const std::string& program,
                 std::chrono::milliseconds limit) {
   core::write_file(directory / (stem + ".gp"), script);
   core::write_file(directory / (stem + ".dat"), data);
-  pid_t pid = -1;
-  if (const int failed = spawn_in(directory, program, stem + ".gp", pid); failed != 0)
-    return {"", fmt::format("{} cannot be run: {}", program, std::strerror(failed)),
-            failed == ENOENT && !in_path(program)};
-  const std::optional<int> status = status_within(pid, limit);
-  if (!status)
+  const bool missing = program_file(program).find('/') == std::string::npos;
+  ChildRun run;
+  try {
+    // -d: without settings of the user.
+    run = run_child({.arguments = {program, "-d", stem + ".gp"}, .folder = directory.string()},
+                    {.timeout_seconds = std::chrono::duration<double>(limit).count()});
+  } catch (const core::SystemError& error) {
+    return {"", fmt::format("{} cannot be run: {}", program, std::strerror(error.code())), missing};
+  }
+  if (run.timed_out)
     return {"",
             fmt::format("{} did not end within {} s on {}.gp and was killed", program,
                         static_cast<double>(limit.count()) / 1000, stem),
             false, true};
-  if (!WIFEXITED(*status) || WEXITSTATUS(*status) != 0)
-    return {"",
-            fmt::format("{} failed on {}.gp: {}", program, stem,
-                        first_line(read_text(directory / "messages.txt"))),
+  if (!run.ok())
+    return {"", fmt::format("{} failed on {}.gp: {}", program, stem, first_line(run.errors)),
             false};
-  std::string svg = read_text(directory / (stem + ".svg"));
+  const fs::path drawn = directory / (stem + ".svg");
+  std::string svg = fs::exists(drawn) ? core::read_file(drawn) : "";
   if (svg.find("</svg>") == std::string::npos)
     return {"", fmt::format("{} wrote no {}.svg", program, stem), false};
   return {std::move(svg), "", false};
@@ -189,26 +65,61 @@ Drawing run_gnuplot(const std::string& stem, const std::string& script, const st
   }
 }
 
-std::string inline_svg(std::string_view svg, std::string_view prefix, std::string_view title) {
-  const auto canvas = svg.find("<g id=\"gnuplot_canvas\"");
-  if (canvas == std::string_view::npos) return "";
-  const std::string view_box = attribute(svg.substr(0, canvas), "viewBox");
-  std::string body(svg.substr(canvas));
+namespace {
 
-  if (const auto background = body.find("<rect x=\"0\" y=\"0\""); background < body.find("<defs>"))
-    body.erase(background, body.find("/>", background) + 2 - background);
-  for (auto at = body.find("<title>"); at != std::string::npos; at = body.find("<title>"))
-    body.erase(at, body.find("</title>", at) + 8 - at);
-  remove_empty_groups(body);
-  replace_all(body, "fill=\"black\"", "fill=\"currentColor\"");
-  replace_all(body, "stroke=\"black\"", "stroke=\"currentColor\"");
-  replace_all(body, "color=\"black\"", "color=\"currentColor\"");
-  replace_all(body, "font-family=\"sans-serif\" ", "");
-  for (const char* id : {"id='", "id=\"", "href='#", "url(#"})
-    replace_all(body, id, fmt::format("{}{}-", id, prefix));
-  body = rewrite_colours(body, page_colour);
-  return fmt::format("<svg viewBox=\"{}\" role=\"img\" aria-label=\"{}\">\n{}", view_box,
-                     escape_html(title), body);
+bool is_stem(const std::string& text) {
+  return !text.empty() && std::all_of(text.begin(), text.end(), [](char c) {
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_';
+  });
+}
+
+// Takes away the figures of the report that is here: they would pass for those of the new one.
+void remove_figures(const std::filesystem::path& directory) {
+  if (!std::filesystem::exists(directory / "report.html")) return;
+  const std::string page = core::read_file(directory / "report.html");
+  const bool ours = page.find("<script type=\"application/json\" id=") != std::string::npos;
+  const std::string open = "<figure id=\"";
+  for (auto at = page.find(open); ours && at != std::string::npos; at = page.find(open, at + 1)) {
+    const auto begin = at + open.size();
+    const std::string stem = page.substr(begin, page.find('"', begin) - begin);
+    std::error_code ignored;
+    for (const char* extension : {".gp", ".dat", ".svg"})
+      if (is_stem(stem)) std::filesystem::remove(directory / (stem + extension), ignored);
+  }
+}
+
+}  // namespace
+
+std::optional<std::string> draw(std::vector<Figure>& figures) {
+  std::optional<std::string> remark;
+  for (auto& figure : figures) {
+    Drawing drawing = run_gnuplot(figure.id, figure.script, figure.data);
+    figure.svg = std::move(drawing.svg);
+    if (drawing.missing)
+      return "The report has tables but no drawings: gnuplot is not installed (Debian: "
+             "gnuplot-nox).";
+    // What hangs once would hang for every figure.
+    if (drawing.hangs) return "Figures were not drawn: " + drawing.error;
+    if (!drawing.error.empty() && !remark) remark = "A figure was not drawn: " + drawing.error;
+  }
+  return remark;
+}
+
+std::optional<std::string> write_report(const Record& record,
+                                        const std::filesystem::path& directory) {
+  std::error_code failed;
+  std::filesystem::create_directories(directory, failed);
+  if (failed) throw core::SystemError("mkdir", directory.string(), failed.value());
+  auto figures = make_figures(record);
+  auto remark = draw(figures);
+  remove_figures(directory);
+  for (const auto& figure : figures) {
+    core::write_output(directory / (figure.id + ".gp"), figure.script);
+    core::write_output(directory / (figure.id + ".dat"), figure.data);
+    if (!figure.svg.empty()) core::write_output(directory / (figure.id + ".svg"), figure.svg);
+  }
+  core::write_output(directory / "report.html", render_html(record, figures));
+  return remark;
 }
 
 }  // namespace tabane::lab

@@ -6,7 +6,7 @@
 #include <fstream>
 #include <sstream>
 
-#include "tabane/lab/page/plot.h"
+#include "tabane/lab/page/report.h"
 
 namespace tabane::lab {
 namespace {

@@ -112,7 +112,7 @@ std::string label_ticks(char axis, const std::vector<std::string>& labels,
   return fmt::format("set {}tics ({}) scale 0\n", axis, fmt::join(ticks, ", "));
 }
 
-std::string axis_ticks(char name, const Axis& axis, const Range& range, const Shown& shown,
+std::string axis_ticks(char name, const Axis& axis, const Extent& range, const Shown& shown,
                        const std::set<double>& values) {
   double low = range.low * shown.factor, high = range.high * shown.factor;
   std::string out;

@@ -79,7 +79,7 @@ std::string label_ticks(char axis, const std::vector<std::string>& labels,
 std::string tick(std::string_view label, double place);
 
 // What an axis must show: the finite ones of some values, on a logarithmic axis the positive ones.
-struct Range {
+struct Extent {
   bool log = true;
   double low = std::numeric_limits<double>::infinity();
   double high = -std::numeric_limits<double>::infinity();
@@ -97,7 +97,7 @@ struct Range {
 
 // Scale, range and ticks of an axis: sizes at powers of two, counts where they were measured, else
 // decades or what gnuplot chooses. `shown`: the unit in which values are drawn. values: counts.
-std::string axis_ticks(char name, const Axis& axis, const Range& range, const Shown& shown,
+std::string axis_ticks(char name, const Axis& axis, const Extent& range, const Shown& shown,
                        const std::set<double>& values);
 
 // ---- the kinds of charts ----

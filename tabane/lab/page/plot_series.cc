@@ -100,7 +100,7 @@ std::string plots_of(const Curves& curves) {
 }
 
 // The position of a mark on an axis, from 0 to 1.
-double share_along(const Axis& axis, const Range& range, double at) {
+double share_along(const Axis& axis, const Extent& range, double at) {
   if (axis.log) return std::log(at / range.low) / std::log(range.high / range.low);
   return (at - range.low) / (range.high - range.low);
 }
@@ -109,7 +109,7 @@ double share_along(const Axis& axis, const Range& range, double at) {
 // into one before it is put a line lower. One that has no room on its left is on the right.
 class MarkNames {
  public:
-  MarkNames(const Axis& axis, const Range& range) : axis_(axis), range_(range) {}
+  MarkNames(const Axis& axis, const Extent& range) : axis_(axis), range_(range) {}
 
   std::string place(const Mark& mark) {
     constexpr double kCharacter = 0.0135, kTop = 0.965, kLine = 0.055;  // shares of the graph
@@ -127,11 +127,11 @@ class MarkNames {
 
  private:
   const Axis& axis_;
-  const Range& range_;
+  const Extent& range_;
   std::vector<double> ends_;  // of the last name at each height
 };
 
-std::string marks_of(const Curves& curves, const Range& x, double y_factor) {
+std::string marks_of(const Curves& curves, const Extent& x, double y_factor) {
   std::string out;
   MarkNames names(curves.x, x);
   for (const Mark& mark : curves.marks) {
@@ -157,7 +157,7 @@ std::string marks_of(const Curves& curves, const Range& x, double y_factor) {
 }  // namespace
 
 bool plot(Figure& figure, const Curves& curves) {
-  Range x{curves.x.log}, y{curves.y.log};
+  Extent x{curves.x.log}, y{curves.y.log};
   std::set<double> values;
   std::size_t drawn = 0;
   for (const Curve& curve : curves.series) {
@@ -209,8 +209,8 @@ double longest_bar(const Bars& bars) {
   return bars.unit == "share" ? 2 : std::numeric_limits<double>::infinity();
 }
 
-Range range_of(const Bars& bars) {
-  Range range{bars.log};
+Extent range_of(const Bars& bars) {
+  Extent range{bars.log};
   for (const Bar& bar : bars.bars) {
     if (!bar.value) continue;
     range.add(std::min(*bar.value, longest_bar(bars)));
@@ -222,7 +222,7 @@ Range range_of(const Bars& bars) {
   return range;
 }
 
-Shown shown_bars(const Bars& bars, const Range& range) {
+Shown shown_bars(const Bars& bars, const Extent& range) {
   if (bars.unit == "share") return {100, "%"};
   return shown_in(range.high, bars.unit);
 }
@@ -286,7 +286,7 @@ int margin(std::size_t characters) {
 }
 
 bool plot_lying(Figure& figure, const Bars& bars) {
-  const Range range = range_of(bars);
+  const Extent range = range_of(bars);
   if (range.empty()) return false;
   const Shown shown = shown_bars(bars, range);
   const double from = bars.log ? range.low * shown.factor / 1.3 : 0;
@@ -324,7 +324,7 @@ bool plot_lying(Figure& figure, const Bars& bars) {
 
 // Bars of a group side by side, above the group's name.
 bool plot_clustered(Figure& figure, const Bars& bars) {
-  const Range range = range_of(bars);
+  const Extent range = range_of(bars);
   if (range.empty()) return false;
   const Shown shown = shown_bars(bars, range);
   std::vector<std::string> groups, labels;

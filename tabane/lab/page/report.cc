@@ -4,12 +4,8 @@
 
 #include <algorithm>
 #include <array>
-#include <system_error>
+#include <cstdio>
 
-#include "tabane/core/error.h"
-#include "tabane/core/file.h"
-#include "tabane/core/output_file.h"
-#include "tabane/lab/page/gnuplot.h"
 #include "tabane/lab/page/report_style.h"
 #include "tabane/lab/record/text.h"
 #include "tabane/lab/survey/survey.h"
@@ -17,59 +13,92 @@
 namespace tabane::lab {
 namespace {
 
-bool is_stem(const std::string& text) {
-  return !text.empty() && std::all_of(text.begin(), text.end(), [](char c) {
-    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_';
-  });
+void replace_all(std::string& text, std::string_view from, std::string_view to) {
+  for (auto at = text.find(from); at != std::string::npos; at = text.find(from, at + to.size())) {
+    text.replace(at, from.size(), to);
+  }
 }
 
-// Takes away the figures of the report that is here: they would pass for those of the new one.
-void remove_figures(const std::filesystem::path& directory) {
-  if (!std::filesystem::exists(directory / "report.html")) return;
-  const std::string page = core::read_file(directory / "report.html");
-  const bool ours = page.find("<script type=\"application/json\" id=") != std::string::npos;
-  const std::string open = "<figure id=\"";
-  for (auto at = page.find(open); ours && at != std::string::npos; at = page.find(open, at + 1)) {
-    const auto begin = at + open.size();
-    const std::string stem = page.substr(begin, page.find('"', begin) - begin);
-    std::error_code ignored;
-    for (const char* extension : {".gp", ".dat", ".svg"})
-      if (is_stem(stem)) std::filesystem::remove(directory / (stem + extension), ignored);
+// gnuplot writes a group for every change of its pen, most of them empty.
+void remove_empty_groups(std::string& svg) {
+  std::string out;
+  out.reserve(svg.size());
+  std::size_t at = 0;
+  while (at < svg.size()) {
+    const auto open = svg.find("<g ", at);
+    if (open == std::string::npos) break;
+    const auto close = svg.find('>', open);
+    if (close == std::string::npos) break;
+    out.append(svg, at, open - at);
+    const auto next = svg.find_first_not_of(" \t\r\n", close + 1);
+    if (next != std::string::npos && svg.compare(next, 4, "</g>") == 0) {
+      at = next + 4;
+      while (at < svg.size() && svg[at] == '\n') ++at;
+    } else {
+      out.append(svg, open, close + 1 - open);
+      at = close + 1;
+    }
   }
+  out.append(svg, at);
+  svg = std::move(out);
+}
+
+// Rewrites "rgb(  0, 114, 178)" by `colour_of(0x0072b2)`.
+template <class F>
+std::string rewrite_colours(const std::string& svg, F colour_of) {
+  std::string out;
+  out.reserve(svg.size());
+  std::size_t at = 0;
+  for (auto open = svg.find("rgb("); open != std::string::npos; open = svg.find("rgb(", at)) {
+    unsigned r = 0, g = 0, b = 0;
+    const auto close = svg.find(')', open);
+    if (close == std::string::npos ||
+        std::sscanf(svg.substr(open, close - open).c_str(), "rgb(%u,%u,%u", &r, &g, &b) != 3)
+      break;
+    out.append(svg, at, open - at);
+    out += colour_of(fmt::format("#{:02x}{:02x}{:02x}", r & 255, g & 255, b & 255));
+    at = close + 1;
+  }
+  out.append(svg, at);
+  return out;
+}
+
+std::string page_colour(const std::string& hex) {
+  if (hex == "#000000") return "currentColor";
+  for (const auto& colour : figure_colours())
+    if (hex == colour.hex) return fmt::format("var(--{},{})", colour.variable, hex);
+  return hex;
+}
+
+std::string attribute(std::string_view svg, std::string_view name) {
+  const auto at = svg.find(fmt::format("{}=\"", name));
+  if (at == std::string_view::npos) return "";
+  const auto begin = at + name.size() + 2;
+  return std::string(svg.substr(begin, svg.find('"', begin) - begin));
 }
 
 }  // namespace
 
-std::optional<std::string> draw(std::vector<Figure>& figures) {
-  std::optional<std::string> remark;
-  for (auto& figure : figures) {
-    Drawing drawing = run_gnuplot(figure.id, figure.script, figure.data);
-    figure.svg = std::move(drawing.svg);
-    if (drawing.missing)
-      return "The report has tables but no drawings: gnuplot is not installed (Debian: "
-             "gnuplot-nox).";
-    // What hangs once would hang for every figure.
-    if (drawing.hangs) return "Figures were not drawn: " + drawing.error;
-    if (!drawing.error.empty() && !remark) remark = "A figure was not drawn: " + drawing.error;
-  }
-  return remark;
-}
+std::string inline_svg(std::string_view svg, std::string_view prefix, std::string_view title) {
+  const auto canvas = svg.find("<g id=\"gnuplot_canvas\"");
+  if (canvas == std::string_view::npos) return "";
+  const std::string view_box = attribute(svg.substr(0, canvas), "viewBox");
+  std::string body(svg.substr(canvas));
 
-std::optional<std::string> write_report(const Record& record,
-                                        const std::filesystem::path& directory) {
-  std::error_code failed;
-  std::filesystem::create_directories(directory, failed);
-  if (failed) throw core::SystemError("mkdir", directory.string(), failed.value());
-  auto figures = make_figures(record);
-  auto remark = draw(figures);
-  remove_figures(directory);
-  for (const auto& figure : figures) {
-    core::write_output(directory / (figure.id + ".gp"), figure.script);
-    core::write_output(directory / (figure.id + ".dat"), figure.data);
-    if (!figure.svg.empty()) core::write_output(directory / (figure.id + ".svg"), figure.svg);
-  }
-  core::write_output(directory / "report.html", render_html(record, figures));
-  return remark;
+  if (const auto background = body.find("<rect x=\"0\" y=\"0\""); background < body.find("<defs>"))
+    body.erase(background, body.find("/>", background) + 2 - background);
+  for (auto at = body.find("<title>"); at != std::string::npos; at = body.find("<title>"))
+    body.erase(at, body.find("</title>", at) + 8 - at);
+  remove_empty_groups(body);
+  replace_all(body, "fill=\"black\"", "fill=\"currentColor\"");
+  replace_all(body, "stroke=\"black\"", "stroke=\"currentColor\"");
+  replace_all(body, "color=\"black\"", "color=\"currentColor\"");
+  replace_all(body, "font-family=\"sans-serif\" ", "");
+  for (const char* id : {"id='", "id=\"", "href='#", "url(#"})
+    replace_all(body, id, fmt::format("{}{}-", id, prefix));
+  body = rewrite_colours(body, page_colour);
+  return fmt::format("<svg viewBox=\"{}\" role=\"img\" aria-label=\"{}\">\n{}", view_box,
+                     escape_html(title), body);
 }
 
 namespace {

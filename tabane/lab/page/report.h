@@ -5,6 +5,7 @@
 #include <filesystem>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "tabane/lab/page/plot.h"
@@ -31,6 +32,12 @@ std::string skipped_section(const Record& record);
 std::string environment_section(const Record& record);
 std::string checklist_section(const Record& record);
 std::string reproduce_section(const Record& record, bool has_figures);
+
+// Returns the drawing as an svg element that scales with its container and takes its colours from
+// the page: black becomes the colour of the text, the palette of plot.h becomes CSS variables
+// with the printed colour as fallback, the background goes. Ids get `prefix`, so that several can
+// share a page. title: for those who cannot see it.
+std::string inline_svg(std::string_view svg, std::string_view prefix, std::string_view title);
 
 // A bar that is filled to a share, 0…1. kind: "bar" on a line of its own, "share" inside text.
 std::string share_bar(double share, const char* kind);

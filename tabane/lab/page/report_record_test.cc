@@ -65,13 +65,13 @@ void add_clock_and_compute(Record& r) {
 }
 
 void add_simd(Record& r) {
-  struct Kernel {
+  struct KernelRates {
     const char* name;
     double flops, bytes;
   };
   for (const auto& [name, flops, bytes] :
-       {Kernel{"sum", 1, 8}, Kernel{"sum_of_squares", 2, 8}, Kernel{"dot", 2, 16},
-        Kernel{"axpy", 2, 24}, Kernel{"copy", 0, 16}, Kernel{"triad", 2, 24}})
+       {KernelRates{"sum", 1, 8}, KernelRates{"sum_of_squares", 2, 8}, KernelRates{"dot", 2, 16},
+        KernelRates{"axpy", 2, 24}, KernelRates{"copy", 0, 16}, KernelRates{"triad", 2, 24}})
     for (const auto& level : kLevels) {
       const bool rate = std::string(name) != "copy" && std::string(name) != "triad";
       const double bandwidth = level.read * (0.55 + 0.06 * static_cast<double>(name[0] % 7));

@@ -124,14 +124,14 @@ RankSamples measure_on(
     ProbeContext& context) {
   require_binding(pus);
   context.progress(0);
-  const RankEffort options{
-      .epoch_seconds = 200e-6, .budget_seconds = context.budget_seconds(), .fewest = 5};
+  constexpr double kProbedEpoch = 200e-6;
+  const Effort effort{.fewest = 5, .most = 1000, .budget_seconds = context.budget_seconds()};
   const team::SharedBlock block(core::page_bytes(), "a line between ranks");
   auto& line = *new (block.data()) std::atomic<std::uint64_t>(0);
   const std::function<RankSamples(comm::Comm&)> rank = [&](comm::Comm& ranks) {
     const core::ScopedBinding binding(pus[static_cast<std::size_t>(ranks.rank())]);
     comm::Grid grid(ranks, 1, ranks.size());
-    return measure_rounds(grid, workloads(line), options);
+    return measure_rounds(grid, workloads(line), effort, kProbedEpoch);
   };
   const BlockInterrupts hold;
   return *comm::launch_result<RankSamples>({.ranks = static_cast<int>(pus.size()),

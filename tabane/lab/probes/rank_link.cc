@@ -58,24 +58,24 @@ class Link {
   void over_sizes(double seconds) {
     const std::vector<std::uint64_t> sizes = ping_pong_sizes(kMostBytes);
     for (const std::uint64_t bytes : sizes) {
-      const double slowest = measure(
-          bytes, {.budget_seconds = seconds / static_cast<double>(sizes.size()), .most = 100});
+      const double slowest = measure(bytes, seconds / static_cast<double>(sizes.size()));
       if (!all_go_on(wanted_ && slowest < kSlowSeconds)) return;
     }
   }
   void over_time(double seconds) {
     const double end = core::tick_clock().now() + seconds;
     do {
-      measure(kWatchedBytes, {.epoch_seconds = 5e-3, .budget_seconds = 0.25, .most = 100});
+      measure(kWatchedBytes, 0.25, 5e-3);
     } while (all_go_on(wanted_ && core::tick_clock().now() < end));
   }
 
  private:
   // Seconds of the slowest way, on rank 0.
-  double measure(std::uint64_t bytes, const RankEffort& options) {
+  double measure(std::uint64_t bytes, double budget_seconds, double epoch_seconds = kEpochSeconds) {
     std::vector<RankWorkload> works{message_ping_pong(bytes)};
     if (socket_) works.push_back(socket_ping_pong(socket_, bytes));
-    RankSamples samples = measure_rounds(grid_, works, options);
+    RankSamples samples = measure_rounds(
+        grid_, works, {.fewest = 2, .most = 100, .budget_seconds = budget_seconds}, epoch_seconds);
     double slowest = 0;
     for (std::size_t i = 0; i < samples.size(); ++i) {
       for (double& seconds : samples[i]) seconds /= 2;

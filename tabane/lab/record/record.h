@@ -96,10 +96,10 @@ struct Matrix {
   std::vector<std::string> rows, columns;
   std::vector<std::vector<std::optional<double>>> values;  // rows × columns
   std::string row_axis = {}, column_axis = {};
-  struct Place {
+  struct Cell {
     std::size_t row = 0, column = 0;
   };
-  std::optional<Place> framed = {};  // what is pointed at, for example what was chosen
+  std::optional<Cell> framed = {};  // what is pointed at, for example what was chosen
   // The values at the ends of a logarithmic scale of colours; null: a linear scale of
   // what is here.
   std::optional<core::Interval> colours = {};

@@ -93,7 +93,7 @@ void describe(F& f, Curves& c) {
 }
 
 template <class F>
-void describe(F& f, Matrix::Place& p) {
+void describe(F& f, Matrix::Cell& p) {
   f("row", p.row);
   f("column", p.column);
 }

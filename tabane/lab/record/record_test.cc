@@ -90,7 +90,7 @@ TEST(RecordJson, KeepsEveryPartOfAView) {
              {{1.0, std::nullopt}},
              "rows",
              "columns",
-             Matrix::Place{0, 1},
+             Matrix::Cell{0, 1},
              core::Interval{1, 16},
              true});
   add(Bars{"share", {{"g", "l", 0.5, interval, "from", 1.0}}, 1, true, true});

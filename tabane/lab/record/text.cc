@@ -83,27 +83,14 @@ std::string clean_utf8(std::string_view text) {
 }
 
 std::string escape_html(std::string_view text) {
+  constexpr std::string_view kSpecial = "&<>\"'";
+  constexpr std::array<const char*, 5> kEntities = {"&amp;", "&lt;", "&gt;", "&quot;", "&#39;"};
   std::string out;
-  for (char c : clean_utf8(text)) {
-    switch (c) {
-      case '&':
-        out += "&amp;";
-        break;
-      case '<':
-        out += "&lt;";
-        break;
-      case '>':
-        out += "&gt;";
-        break;
-      case '"':
-        out += "&quot;";
-        break;
-      case '\'':
-        out += "&#39;";
-        break;
-      default:
-        out += c;
-    }
+  for (const char c : clean_utf8(text)) {
+    if (const std::size_t at = kSpecial.find(c); at != std::string_view::npos)
+      out += kEntities[at];
+    else
+      out += c;
   }
   return out;
 }
@@ -111,12 +98,11 @@ std::string escape_html(std::string_view text) {
 std::string escape_script(std::string json) {
   std::string out;
   out.reserve(json.size());
-  for (char c : json) {
-    if (c == '<') {
+  for (const char c : json) {
+    if (c == '<')
       out += "\\u003c";
-    } else {
+    else
       out += c;
-    }
   }
   return out;
 }

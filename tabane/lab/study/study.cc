@@ -15,9 +15,12 @@ int own_tasks() { return comm::ranks_on_this_host().value_or(std::numeric_limits
 }  // namespace
 
 RunningStudy::RunningStudy(const core::Topology& topology, const About& about, bool quick)
-    : record(
-          (require_this_machine(topology), begin_record(topology, Kind::study, about, "", quick))),
-      disturbances_(record, topology, own_tasks()) {}
+    : RunningStudy(topology, about, quick, (require_this_machine(topology), read_environment())) {}
+
+RunningStudy::RunningStudy(const core::Topology& topology, const About& about, bool quick,
+                           const Environment& environment)
+    : record(begin_record(topology, Kind::study, about, "", quick, environment)),
+      disturbances_(record, environment, topology, own_tasks()) {}
 
 void RunningStudy::add(const Campaign& campaign, bool complete,
                        const std::function<std::string(const Point&)>& what) {

@@ -45,6 +45,9 @@ class RunningStudy {
   Record record;
 
  private:
+  RunningStudy(const core::Topology& topology, const About& about, bool quick,
+               const Environment& environment);
+
   Disturbances disturbances_;
 };
 

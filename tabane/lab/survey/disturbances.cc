@@ -12,7 +12,6 @@
 #include <utility>
 
 #include "tabane/core/units.h"
-#include "tabane/lab/environment.h"
 #include "tabane/lab/record/text.h"
 
 namespace tabane::lab {
@@ -87,8 +86,9 @@ void add(Record& record, std::vector<Warning> warnings) {
 
 }  // namespace
 
-Disturbances::Disturbances(Record& record, const core::Topology& topology, int own_tasks) {
-  add(record, environment_warnings(record.environment, topology, own_tasks));
+Disturbances::Disturbances(Record& record, const Environment& environment,
+                           const core::Topology& topology, int own_tasks) {
+  add(record, environment_warnings(environment, topology, own_tasks));
 }
 
 void Disturbances::tell(Record& record) const {

@@ -9,6 +9,7 @@
 #include "tabane/core/cgroup.h"
 #include "tabane/core/system_files.h"
 #include "tabane/core/topology.h"
+#include "tabane/lab/environment.h"
 #include "tabane/lab/record/record.h"
 
 namespace tabane::lab {
@@ -50,8 +51,8 @@ class OthersLoad {
 
 // Warnings that follow from the environment alone, before anything is measured. own_tasks: how many
 // of those that ran at the start are not others': this program, and the other ranks.
-std::vector<Warning> environment_warnings(const Json& environment, const core::Topology& topology,
-                                          int own_tasks = 1);
+std::vector<Warning> environment_warnings(const Environment& environment,
+                                          const core::Topology& topology, int own_tasks = 1);
 
 // Warnings that follow from what was measured: PUs slower than others, drift, outliers, bimodal
 // series. Of points of a study only where more than a third scatter.
@@ -60,9 +61,10 @@ std::vector<Warning> measurement_warnings(const Record& record);
 // All of these, from construction, before anything is measured, to tell().
 class Disturbances {
  public:
-  // Adds what the record's environment and the machine say: other programs, a quota, frequencies.
+  // Adds what the environment and the machine say: other programs, a quota, frequencies.
   // own_tasks: as environment_warnings().
-  Disturbances(Record& record, const core::Topology& topology, int own_tasks = 1);
+  Disturbances(Record& record, const Environment& environment, const core::Topology& topology,
+               int own_tasks = 1);
   // Adds what others took meanwhile, and what the samples show: drift, outliers, few runs.
   void tell(Record& record) const;
 

@@ -91,8 +91,7 @@ std::vector<std::string> warning_ids(const Record& record) {
 TEST(Disturbances, AreToldOfTheMachineBeforeAndOfTheSamplesAfterwards) {
   Record record;
   record.kind = Kind::study;
-  record.environment["system"]["running at start"] = 3;
-  const Disturbances disturbances(record, core::Topology::synthetic("core:4 pu:1"));
+  const Disturbances disturbances(record, {.running = 3}, core::Topology::synthetic("core:4 pu:1"));
   EXPECT_EQ(warning_ids(record), std::vector<std::string>{"busy"});
   Result& point = record.results.emplace_back();
   point.factors = {{"way", "a"}};
@@ -105,8 +104,8 @@ TEST(Disturbances, AreToldOfTheMachineBeforeAndOfTheSamplesAfterwards) {
 TEST(Disturbances, DoNotTakeTheRanksOfThisProgramForOthers) {
   const auto seen_with = [](int own_tasks) {
     Record record;
-    record.environment["system"]["running at start"] = 5;
-    const Disturbances made(record, core::Topology::synthetic("core:4 pu:1"), own_tasks);
+    const Disturbances made(record, {.running = 5}, core::Topology::synthetic("core:4 pu:1"),
+                            own_tasks);
     return record.warnings.empty() ? "" : record.warnings[0].seen;
   };
   EXPECT_EQ(seen_with(1), "other tasks running at the start: 4");

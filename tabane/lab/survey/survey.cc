@@ -125,7 +125,7 @@ class Survey {
   std::vector<bool> possible_;
   std::size_t passes_;
   double planned_ = 0;
-  Progress progress_;
+  StepProgress progress_;
   ProbeMemory memory_;
   std::set<std::string> told_;  // results, which are told in the last pass
 };
@@ -148,8 +148,10 @@ void add_probes(Record& record, const core::Topology& topology, std::span<const 
 Record run_survey(const core::Topology& topology, const SurveyOptions& options,
                   const Hooks& hooks) {
   check_survey(topology, options.only);
-  Record record = begin_record(topology, Kind::survey, kAbout, options.command_line, options.quick);
-  const Disturbances disturbances(record, topology);
+  const Environment environment = read_environment();
+  Record record = begin_record(topology, Kind::survey, kAbout, options.command_line, options.quick,
+                               environment);
+  const Disturbances disturbances(record, environment, topology);
   add_probes(record, topology, options.only, hooks);
   disturbances.tell(record);
   record.sentences = sentences(record);

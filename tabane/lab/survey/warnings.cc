@@ -28,36 +28,11 @@ constexpr double kSkewNs = 100;           // a tenth of a remote memory access w
 constexpr double kTickRateChange = 0.02;  // calibrations agree far better
 constexpr double kSwapUsed = 64.0 * 1024 * 1024;
 
-const Json* entry(const Json& environment, key::Key key) {
-  const auto found = environment.find(key.group);
-  if (found == environment.end() || !found->is_object()) return nullptr;
-  const auto value = found->find(key.name);
-  return value == found->end() || value->is_null() ? nullptr : &*value;
-}
-
-std::optional<double> number(const Json& environment, key::Key key) {
-  const Json* value = entry(environment, key);
-  if (value == nullptr || !value->is_number()) return std::nullopt;
-  return value->get<double>();
-}
-
-std::optional<std::string> word(const Json& environment, key::Key key) {
-  const Json* value = entry(environment, key);
-  if (value == nullptr || !value->is_string()) return std::nullopt;
-  return value->get<std::string>();
-}
-
-bool is(const Json& environment, key::Key key, bool wanted) {
-  const Json* value = entry(environment, key);
-  return value != nullptr && value->is_boolean() && value->get<bool>() == wanted;
-}
-
 using Warnings = std::vector<Warning>;
 
-void check_frequency(const Json& environment, Warnings& warnings) {
-  const auto low = number(environment, key::kLowestMhz);
-  const auto high = number(environment, key::kHighestMhz);
-  const auto governor = word(environment, key::kGovernor);
+void check_frequency(const Environment& environment, Warnings& warnings) {
+  const auto &low = environment.lowest_mhz, &high = environment.highest_mhz;
+  const auto& governor = environment.governor;
   // A governor called "powersave" may still hold the frequency: what the cores do decides.
   const bool known = low && high && *high > 0;
   const bool spread = known && (*high - *low) / *high > kSpreadAtStart;
@@ -73,10 +48,9 @@ void check_frequency(const Json& environment, Warnings& warnings) {
 }
 
 // The load average would still count the compiler that built this program a moment ago.
-void check_load(const Json& environment, int own_tasks, Warnings& warnings) {
-  const auto running = number(environment, key::kRunning);
-  if (!running || *running <= own_tasks) return;
-  const double others = *running - own_tasks;
+void check_load(const Environment& environment, int own_tasks, Warnings& warnings) {
+  const double others = environment.running.value_or(0) - own_tasks;
+  if (others <= 0) return;
   warnings.push_back({"busy", fmt::format("other tasks running at the start: {:.0f}", others),
                       "other programs took time, caches and memory bandwidth from the measurement",
                       "stop other programs or measure on a machine of your own, then run again"});
@@ -90,18 +64,19 @@ std::string quota_text(std::optional<double> quota, double pus) {
                      *quota, *quota == 1 ? "CPU" : "CPUs", pus);
 }
 
-void check_quota(const Json& environment, const core::Topology& topology, Warnings& warnings) {
-  const auto quota = number(environment, key::kCpuQuota);
-  const auto throttled = number(environment, key::kThrottled);
+void check_quota(const Environment& environment, const core::Topology& topology,
+                 Warnings& warnings) {
+  const auto& quota = environment.cpu_quota;
+  const double throttled = environment.throttled_periods.value_or(0);
   const auto pus = static_cast<double>(topology.pus().size());
   const bool small = quota && *quota < pus;
-  if (!small && !(throttled && *throttled > 0)) return;
+  if (!small && throttled <= 0) return;
   std::string seen = quota_text(small ? quota : std::nullopt, pus);
-  if (throttled && *throttled > 0) {
-    seen += fmt::format("; it has stopped this group {:.0f} time{}", *throttled,
-                        *throttled == 1 ? "" : "s");
-    if (const auto seconds = number(environment, key::kThrottledSeconds))
-      seen += fmt::format(", for {} in all", core::format_seconds(*seconds));
+  if (throttled > 0) {
+    seen += fmt::format("; it has stopped this group {:.0f} time{}", throttled,
+                        throttled == 1 ? "" : "s");
+    if (environment.throttled_seconds)
+      seen += fmt::format(", for {} in all", core::format_seconds(*environment.throttled_seconds));
   }
   const bool less_than_one = quota && *quota < 1;
   warnings.push_back(
@@ -135,11 +110,12 @@ void check_pus(const core::Topology& topology, Warnings& warnings) {
   }
 }
 
-void check_virtual(const Json& environment, Warnings& warnings) {
-  if (!is(environment, key::kVirtualMachine, true)) return;
-  const auto steal = number(environment, key::kSteal);
+void check_virtual(const Environment& environment, Warnings& warnings) {
+  if (environment.virtual_machine != true) return;
   std::string seen = "this is a virtual machine";
-  if (steal) seen += fmt::format("; {:.1f} % of its CPU time went to others so far", 100 * *steal);
+  if (environment.steal_share)
+    seen += fmt::format("; {:.1f} % of its CPU time went to others so far",
+                        100 * *environment.steal_share);
   warnings.push_back(
       {"virtual_machine", std::move(seen),
        "neighbours change the figures, and caches and NUMA nodes may be shown wrongly",
@@ -147,74 +123,71 @@ void check_virtual(const Json& environment, Warnings& warnings) {
 }
 
 // The kernel compares the counter with other clocks all the time, and drops it when it drifts.
-bool kernel_rejects_counter(const Json& environment) {
-  const auto used = word(environment, key::kClockSource);
-  const auto offered = word(environment, key::kClockSources);
-  if (word(environment, key::kCounter) != "rdtsc" || !used || !offered) return false;
+bool kernel_rejects_counter(const Environment& environment) {
+  const auto &used = environment.clock_source, &offered = environment.clock_sources;
+  if (environment.counter != "rdtsc" || !used || !offered) return false;
   return *used != "tsc" && (" " + *offered + " ").find(" tsc ") == std::string::npos;
 }
 
 // That the counter is not announced as invariant says little: some hypervisors hide the flag.
-void check_timer(const Json& environment, Warnings& warnings) {
-  const auto change = number(environment, key::kTickRateChange);
-  if (change && std::abs(*change) > kTickRateChange) {
+void check_timer(const Environment& environment, Warnings& warnings) {
+  const double change = environment.tick_rate_change.value_or(0);
+  if (std::abs(change) > kTickRateChange) {
     warnings.push_back(
         {"timer_not_invariant",
          fmt::format("the tick counter follows the core's frequency: under load its rate changed "
                      "by {:+.0f} %",
-                     100 * *change),
+                     100 * change),
          "times are wrong whenever the frequency changes",
          "hold the frequency, or take these figures as rough"});
   } else if (kernel_rejects_counter(environment)) {
     warnings.push_back({"timer_rejected",
                         fmt::format("the kernel does not use the tick counter; its clock is {}",
-                                    word(environment, key::kClockSource).value_or("")),
+                                    *environment.clock_source),
                         "the counters of the cores may drift or disagree, and times with them",
                         "read the kernel's reason (dmesg, \"tsc\"), and look at clock.skew"});
   }
 }
 
-void check_vectors(const Json& environment, Warnings& warnings) {
-  const auto disabled = word(environment, key::kVectorsDisabled);
-  if (!disabled || *disabled == "none") return;
+void check_vectors(const Environment& environment, Warnings& warnings) {
+  const std::string& disabled = environment.vectors_disabled;
+  if (disabled.empty()) return;
   warnings.push_back({"vectors_disabled",
-                      "the processor has " + *disabled + ", but the system has not enabled it",
+                      "the processor has " + disabled + ", but the system has not enabled it",
                       "arithmetic and encryption run on narrower registers and are slower",
                       "start the kernel without noxsave, or ask the provider of this machine"});
 }
 
-void check_memory(const Json& environment, const core::Topology& topology, Warnings& warnings) {
-  if (word(environment, key::kHugePages) == "never") {
+void check_memory(const Environment& environment, const core::Topology& topology,
+                  Warnings& warnings) {
+  if (environment.huge_pages == "never") {
     warnings.push_back({"thp_off", "transparent huge pages are off (\"never\")",
                         "large arrays need more page-table walks, and forks copy more",
                         "ask an administrator to set "
                         "/sys/kernel/mm/transparent_hugepage/enabled to madvise"});
   }
-  const auto swapped = number(environment, key::kSwapUsed);
-  if (swapped && *swapped > kSwapUsed) {
+  const double swapped = environment.swap_used.value_or(0);
+  if (swapped > kSwapUsed) {
     warnings.push_back(
         {"swap_used",
-         core::format_bytes(static_cast<std::uint64_t>(*swapped)) + " of memory are swapped out",
+         core::format_bytes(static_cast<std::uint64_t>(swapped)) + " of memory are swapped out",
          "pages may come from disk in the middle of a measurement", "free memory, then run again"});
   }
   if (topology.numa_nodes().size() < 2) return;
-  const auto balancing = number(environment, key::kNumaBalancing);
-  if (balancing && *balancing > 0) {
+  if (environment.numa_balancing > 0) {
     warnings.push_back({"numa_balancing", "the kernel moves pages between NUMA nodes by itself",
                         "extra page faults, and pages elsewhere than they were put",
                         "bind memory and workers, or ask for kernel.numa_balancing=0"});
   }
-  if (is(environment, key::kNumaCalls, false)) {
+  if (!environment.numa_calls) {
     warnings.push_back({"no_numa_calls", "the system refuses the calls that place memory on nodes",
                         "memory lies where it is first touched, whatever was asked",
                         "allow mbind and move_pages, in a container with the capability SYS_NICE"});
   }
 }
 
-void check_build(const Json& environment, Warnings& warnings) {
-  if (!is(environment, key::kOptimised, false) && !is(environment, key::kSanitizer, true)) {
-    return;
-  }
+void check_build(const Environment& environment, Warnings& warnings) {
+  if (environment.optimised && !environment.sanitizer) return;
   warnings.push_back({"slow_build", "tabane was built without optimisation or with sanitizers",
                       "the figures are of the build, not of the machine",
                       "build with -DCMAKE_BUILD_TYPE=Release and without TABANE_SANITIZE"});
@@ -490,8 +463,8 @@ void check_runs(const Record& record, Warnings& warnings) {
 
 }  // namespace
 
-std::vector<Warning> environment_warnings(const Json& environment, const core::Topology& topology,
-                                          int own_tasks) {
+std::vector<Warning> environment_warnings(const Environment& environment,
+                                          const core::Topology& topology, int own_tasks) {
   Warnings warnings;
   check_build(environment, warnings);
   check_vectors(environment, warnings);

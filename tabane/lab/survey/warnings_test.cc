@@ -26,97 +26,82 @@ const core::Topology& plain() {
   return topology;
 }
 
-Ids environment_ids(const Json& environment, const core::Topology& topology = plain()) {
+Ids environment_ids(const Environment& environment, const core::Topology& topology = plain()) {
   return checked_ids(environment_warnings(environment, topology));
 }
 
-Json with(const char* group, const char* name, Json value) {
-  Json environment = Json::object();
-  environment[group][name] = std::move(value);
-  return environment;
-}
-
-TEST(EnvironmentWarnings, AreNoneWhereNothingIsKnown) {
-  EXPECT_EQ(environment_ids(Json::object()), Ids{});
-  EXPECT_EQ(environment_ids(with("system", "running at start", nullptr)), Ids{});
-}
+TEST(EnvironmentWarnings, AreNoneWhereNothingIsKnown) { EXPECT_EQ(environment_ids({}), Ids{}); }
 
 TEST(EnvironmentWarnings, NameEachTrouble) {
-  EXPECT_EQ(environment_ids(with("memory", "transparent huge pages", "never")), Ids{"thp_off"});
-  EXPECT_EQ(environment_ids(with("system", "running at start", 2)), Ids{"busy"});
-  EXPECT_EQ(environment_ids(with("system", "virtual machine", true)), Ids{"virtual_machine"});
-  EXPECT_EQ(environment_ids(with("timer", "rate change under load", 0.3)),
-            Ids{"timer_not_invariant"});
-  EXPECT_EQ(environment_ids(with("memory", "swap used bytes", 1e9)), Ids{"swap_used"});
-  EXPECT_EQ(environment_ids(with("software", "optimised build", false)), Ids{"slow_build"});
-  EXPECT_EQ(environment_ids(with("process", "cgroup throttled periods", 3)), Ids{"cpu_quota"});
+  EXPECT_EQ(environment_ids({.huge_pages = "never"}), Ids{"thp_off"});
+  EXPECT_EQ(environment_ids({.running = 2}), Ids{"busy"});
+  EXPECT_EQ(environment_ids({.virtual_machine = true}), Ids{"virtual_machine"});
+  EXPECT_EQ(environment_ids({.tick_rate_change = 0.3}), Ids{"timer_not_invariant"});
+  EXPECT_EQ(environment_ids({.swap_used = 1e9}), Ids{"swap_used"});
+  EXPECT_EQ(environment_ids({.optimised = false}), Ids{"slow_build"});
+  EXPECT_EQ(environment_ids({.throttled_periods = 3}), Ids{"cpu_quota"});
 }
 
 TEST(EnvironmentWarnings, AreSilentForGoodValues) {
-  EXPECT_EQ(environment_ids(with("memory", "transparent huge pages", "madvise")), Ids{});
-  EXPECT_EQ(environment_ids(with("system", "running at start", 1)), Ids{});
-  EXPECT_EQ(environment_ids(with("system", "virtual machine", false)), Ids{});
-  EXPECT_EQ(environment_ids(with("timer", "invariant", false)), Ids{});  // the flag alone
-  EXPECT_EQ(environment_ids(with("timer", "rate change under load", -0.001)), Ids{});
-  EXPECT_EQ(environment_ids(with("memory", "swap used bytes", 4096)), Ids{});
-  EXPECT_EQ(environment_ids(with("process", "cgroup throttled periods", 0)), Ids{});
+  EXPECT_EQ(environment_ids({.huge_pages = "madvise"}), Ids{});
+  EXPECT_EQ(environment_ids({.running = 1}), Ids{});
+  EXPECT_EQ(environment_ids({.virtual_machine = false}), Ids{});
+  EXPECT_EQ(environment_ids({.tick_rate_change = -0.001}), Ids{});
+  EXPECT_EQ(environment_ids({.swap_used = 4096}), Ids{});
+  EXPECT_EQ(environment_ids({.throttled_periods = 0}), Ids{});
 }
 
 TEST(EnvironmentWarnings, LeaveTheJudgementOfTheCounterToTheKernel) {
-  Json environment = with("timer", "counter", "rdtsc");
-  environment["timer"]["invariant"] = false;
-  environment["kernel"] = {{"clock source", "tsc"}, {"clock sources", "tsc hpet acpi_pm"}};
+  Environment environment{
+      .clock_source = "tsc", .clock_sources = "tsc hpet acpi_pm", .counter = "rdtsc"};
   EXPECT_EQ(environment_ids(environment), Ids{});
-  environment["kernel"] = {{"clock source", "kvm-clock"}, {"clock sources", "kvm-clock tsc hpet"}};
+  environment.clock_source = "kvm-clock";
+  environment.clock_sources = "kvm-clock tsc hpet";
   EXPECT_EQ(environment_ids(environment), Ids{});
-  environment["kernel"] = {{"clock source", "hpet"}, {"clock sources", "hpet acpi_pm"}};
+  environment.clock_source = "hpet";
+  environment.clock_sources = "hpet acpi_pm";
   EXPECT_EQ(environment_ids(environment), Ids{"timer_rejected"});
-  environment["timer"]["invariant"] = true;  // announced, and found to drift
-  EXPECT_EQ(environment_ids(environment), Ids{"timer_rejected"});
-  environment["timer"]["counter"] = "cntvct_el0";
+  environment.counter = "cntvct_el0";
   EXPECT_EQ(environment_ids(environment), Ids{});
 }
 
 TEST(EnvironmentWarnings, JudgeTheFrequencyByWhatTheCoresDoRatherThanByTheGovernorsName) {
-  Json environment = with("processor", "governor", "powersave");
+  Environment environment{.governor = "powersave"};
   EXPECT_EQ(environment_ids(environment), Ids{"frequency_varies"});
-  environment["processor"]["lowest MHz at start"] = 2990;
-  environment["processor"]["highest MHz at start"] = 3000;
+  environment.lowest_mhz = 2990;
+  environment.highest_mhz = 3000;
   EXPECT_EQ(environment_ids(environment), Ids{});
-  environment["processor"]["governor"] = "performance";
-  environment["processor"]["lowest MHz at start"] = 1200;
+  environment.governor = "performance";
+  environment.lowest_mhz = 1200;
   EXPECT_EQ(environment_ids(environment), Ids{"frequency_varies"});
 }
 
 TEST(EnvironmentWarnings, CompareTheQuotaWithTheUsablePus) {
-  EXPECT_EQ(environment_ids(with("process", "cgroup CPU quota", 3.5)), Ids{"cpu_quota"});
-  EXPECT_EQ(environment_ids(with("process", "cgroup CPU quota", 4.0)), Ids{});
-  EXPECT_EQ(environment_ids(with("process", "cgroup CPU quota", "none")), Ids{});
+  EXPECT_EQ(environment_ids({.cpu_quota = 3.5}), Ids{"cpu_quota"});
+  EXPECT_EQ(environment_ids({.cpu_quota = 4.0}), Ids{});
 }
 
 TEST(EnvironmentWarnings, SayHowLittleAQuotaAllows) {
-  Json environment = with("process", "cgroup CPU quota", 0.5);
+  Environment environment{.cpu_quota = 0.5};
   const auto seen = [&] { return environment_warnings(environment, plain()).at(0).seen; };
   EXPECT_EQ(seen(), "a control group allows 50 % of one CPU's time");
-  environment["process"]["cgroup throttled periods"] = 37;
-  environment["process"]["cgroup throttled s"] = 2.1;
+  environment.throttled_periods = 37;
+  environment.throttled_seconds = 2.1;
   EXPECT_EQ(seen(),
             "a control group allows 50 % of one CPU's time; it has stopped this group 37 times, "
             "for 2.10 s in all");
-  environment["process"] = {{"cgroup CPU quota", 1.0}, {"cgroup throttled periods", 1}};
+  environment = {.cpu_quota = 1.0, .throttled_periods = 1};
   EXPECT_EQ(seen(),
             "a control group allows the time of 1 CPU where 4 PUs may be used; it has stopped this "
             "group 1 time");
 }
 
 TEST(EnvironmentWarnings, SeeSiblingsInTheSet) {
-  EXPECT_EQ(environment_ids(Json::object(), core::Topology::synthetic("core:2 pu:2")),
-            Ids{"smt_siblings"});
+  EXPECT_EQ(environment_ids({}, core::Topology::synthetic("core:2 pu:2")), Ids{"smt_siblings"});
 }
 
 TEST(EnvironmentWarnings, CareForNumaOnlyWithSeveralNodes) {
-  Json environment = with("memory", "NUMA balancing", 1);
-  environment["memory"]["NUMA calls available"] = false;
+  const Environment environment{.numa_balancing = 1, .numa_calls = false};
   EXPECT_EQ(environment_ids(environment), Ids{});
   const core::Topology two = core::Topology::synthetic("node:2 core:2 pu:1");
   EXPECT_EQ(environment_ids(environment, two), (Ids{"numa_balancing", "no_numa_calls"}));

@@ -37,8 +37,8 @@ TEST(RankRounds, GivesEachWorkloadAsManySamplesOnRankZero) {
       [](comm::Grid&) -> RankWork { return [](std::uint64_t) {}; }};
   const std::function<RankSamples(comm::Comm&)> rank = [&](comm::Comm& ranks) {
     comm::Grid grid(ranks);
-    RankSamples samples = measure_rounds(
-        grid, workloads, {.epoch_seconds = 1e-6, .budget_seconds = 0, .fewest = 5, .most = 9});
+    RankSamples samples =
+        measure_rounds(grid, workloads, {.fewest = 5, .most = 9, .budget_seconds = 0}, 1e-6);
     if (ranks.rank() != 0 && !samples.empty()) throw core::Error("samples elsewhere");
     return samples;
   };
@@ -56,7 +56,7 @@ TEST(RankRounds, BeginsNothingWhenTheTimeIsOver) {
                                       [](comm::Grid&) -> RankWork { return [](std::uint64_t) {}; });
   const std::function<RankSamples(comm::Comm&)> rank = [&](comm::Comm& ranks) {
     comm::Grid grid(ranks);
-    return measure_rounds(grid, workloads, {.epoch_seconds = 1e-6, .most_seconds = 0});
+    return measure_rounds(grid, workloads, {.most_seconds = 0}, 1e-6);
   };
   const RankSamples samples =
       *comm::launch_result<RankSamples>({.ranks = 2, .transport = comm::TransportKind::shm}, rank);

@@ -193,7 +193,7 @@ Block mpfr_block(const core::Topology& topology, bool quick) {
                               return Sample{mpfr_seconds(pool, cores, operation, bits, 1e-3)};
                             }});
     }
-    visit.in_turn(contenders, {.budget_seconds = visit.budget_seconds()});
+    visit.in_turn(contenders, {.most = kUsualRounds, .budget_seconds = visit.budget_seconds()});
   };
   return block;
 }

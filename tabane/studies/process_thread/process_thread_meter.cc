@@ -110,7 +110,7 @@ void fork_from_threads() {
   }
 }
 
-Json measure_ways(const core::RoundsOptions& options) {
+Json measure_ways(const core::Effort& effort) {
   const std::pair<const char*, std::function<void()>> ways[] = {
       {"one", fork_one},
       {"serial", [] { fork_team(team::ForkOrder::serial); }},
@@ -124,7 +124,7 @@ Json measure_ways(const core::RoundsOptions& options) {
     ways[way].second();
     return clock.now() - begin;
   };
-  core::in_rounds(std::size(ways), options, clock, clock.now(), take,
+  core::in_rounds(std::size(ways), effort, clock, clock.now(), take,
                   [&](const std::vector<double>& round) {
                     for (std::size_t way = 0; way < round.size(); ++way)
                       seconds[ways[way].first].push_back(round[way]);
@@ -138,14 +138,14 @@ Json measure_ways(const core::RoundsOptions& options) {
 // Runs in a child: takes memory, touches it, and measures forks.
 Json measure_forks(const Json& request) {
   const auto budget = request.at("budget_s").get<double>();
-  const core::RoundsOptions options{.fewest = request.at("fewest").get<int>(),
-                                    .most = request.at("most").get<int>(),
-                                    .budget_seconds = budget,
-                                    // A round over gigabytes in small pages takes many seconds.
-                                    .most_seconds = 20 * std::max(budget, 0.1)};
+  const core::Effort effort{.fewest = request.at("fewest").get<int>(),
+                            .most = request.at("most").get<int>(),
+                            .budget_seconds = budget,
+                            // A round over gigabytes in small pages takes many seconds.
+                            .most_seconds = 20 * std::max(budget, 0.1)};
   hold(request.at("bytes").get<std::uint64_t>(), request.at("piece").get<std::uint64_t>());
-  Json answer = {{"as allocated", measure_ways(options)}};
-  if (team::prepare_for_fork().bytes > 0) answer["prepared"] = measure_ways(options);
+  Json answer = {{"as allocated", measure_ways(effort)}};
+  if (team::prepare_for_fork().bytes > 0) answer["prepared"] = measure_ways(effort);
   return answer;
 }
 

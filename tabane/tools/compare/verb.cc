@@ -3,7 +3,6 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <charconv>
 #include <cstdio>
 #include <filesystem>
 #include <memory>
@@ -20,12 +19,10 @@
 namespace tabane::program {
 namespace {
 
-struct Options {
+struct CompareArguments {
   std::vector<std::string> inputs;
   std::string baseline = "1";
   std::optional<std::string> threshold;
-
-  std::string threshold_text() const { return threshold.value_or("5%"); }
   bool list = false, all = false, wide = false;
   JsonOption json;
   std::string output;
@@ -64,7 +61,7 @@ std::vector<lab::Side> read_sides(const std::vector<std::string>& inputs) {
 }
 
 // A number from 1, an input as it was typed, its file's name without extension, or its label.
-std::size_t baseline_index(const Options& options, const std::vector<lab::Side>& sides) {
+std::size_t baseline_index(const CompareArguments& options, const std::vector<lab::Side>& sides) {
   for (std::size_t i = 0; i < sides.size(); ++i) {
     const std::string& input = options.inputs[i];
     if (options.baseline == input || options.baseline == sides[i].label ||
@@ -76,24 +73,6 @@ std::size_t baseline_index(const Options& options, const std::vector<lab::Side>&
   for (const lab::Side& side : sides) labels.push_back(side.label);
   throw core::UsageError(fmt::format("--baseline {}: must be 1 to {}, or one of {}",
                                      options.baseline, sides.size(), fmt::join(labels, ", ")));
-}
-
-// "5%" or "5" is 0.05.
-double threshold_of(const std::string& text) {
-  const std::string_view number = std::string_view(text).substr(0, text.find('%'));
-  double percent = -1;
-  const auto [end, error] = std::from_chars(number.data(), number.data() + number.size(), percent);
-  const bool whole = end == number.data() + number.size() &&
-                     (text.size() == number.size() || text.size() == number.size() + 1);
-  if (error != std::errc() || !whole || !(percent >= 0) || percent > 1000)
-    throw core::UsageError(
-        fmt::format("--threshold {}: must be per cent, 0 to 1000, for example 5%", text));
-  return percent / 100;
-}
-
-std::string command_line(const Options& options) {
-  return fmt::format("tabane compare {} --baseline {} --threshold {}",
-                     fmt::join(options.inputs, " "), options.baseline, options.threshold_text());
 }
 
 void print_list(std::size_t width) {
@@ -119,13 +98,13 @@ void print(const lab::Comparisons& found, const std::vector<lab::Side>& sides, b
   }
 }
 
-int run(const Options& options) {
+int run(const CompareArguments& options, const Given& given) {
   const std::size_t width = layout_width(STDOUT_FILENO, options.wide);
   if (options.list) {
     print_list(width);
     return kOk;
   }
-  const double threshold = threshold_of(options.threshold_text());
+  const double threshold = share_of("--threshold", options.threshold.value_or("5%"), 1000, "5%");
   if (options.inputs.size() < 2)
     throw core::UsageError("give at least two records or names of published machines");
   options.json.check();
@@ -133,7 +112,8 @@ int run(const Options& options) {
   const std::size_t baseline = baseline_index(options, sides);
   if (!options.output.empty()) require_writable_directory(options.output);
   const lab::Comparisons found = lab::compare(
-      sides, {.baseline = baseline, .threshold = threshold, .command_line = command_line(options)});
+      sides,
+      {.baseline = baseline, .threshold = threshold, .command_line = command_line_of(given)});
   if (!options.json.to_stdout()) print(found, sides, options.all, width);
   std::fflush(stdout);
   options.json.write(lab::to_json(found.record));
@@ -148,7 +128,7 @@ int run(const Options& options) {
 }
 
 Definition define() {
-  const auto options = std::make_shared<Options>();
+  const auto options = std::make_shared<CompareArguments>();
   return {{{"RECORD", &options->inputs,
             "JSON files of surveys, studies or benches, or names of published machines"},
            {"--list", &options->list, "List the published machines"},
@@ -161,7 +141,7 @@ Definition define() {
            {"--wide", &options->wide, "Do not fit tables into the terminal"},
            {"-o,--output DIR", &options->output, "Write a page with all charts into DIR"},
            options->json.row()},
-          [options](const Given&) { return run(*options); }};
+          [options](const Given& given) { return run(*options, given); }};
 }
 
 }  // namespace

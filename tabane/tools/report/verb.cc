@@ -19,7 +19,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-struct Options {
+struct ReportOptions {
   std::vector<std::string> files;
   std::string output;
 };
@@ -54,7 +54,7 @@ std::vector<std::string> page_names(const std::vector<std::string>& files) {
   return names;
 }
 
-void run(const Options& options) {
+void run(const ReportOptions& options) {
   std::error_code ignored;
   const bool one = options.files.size() == 1 && !fs::is_directory(options.output, ignored);
   const bool to_stdout =
@@ -79,7 +79,7 @@ void run(const Options& options) {
 }
 
 Definition define() {
-  const auto options = std::make_shared<Options>();
+  const auto options = std::make_shared<ReportOptions>();
   return {{{"FILE.json", &options->files, "Read these records", {.required = true}},
            {"-o,--output FILE|DIR", &options->output,
             "Write the page to FILE (default report.html; - for stdout), or the pages of several "

@@ -31,7 +31,7 @@ struct ScgOptions {
 };
 
 // "400", or "300x400".
-Pair size_of(const std::string& text) {
+std::pair<int, int> size_of(const std::string& text) {
   if (text.find('x') != std::string::npos) return pair_of("-n", text);
   int n = 0;
   const char* const end = text.data() + text.size();
@@ -51,7 +51,7 @@ Problem problem_of(const ScgOptions& options) {
   if (!options.boundary.empty()) set_boundary(problem, options.boundary);
   take_size_from_arrays(problem);
   if (!options.size.empty()) {
-    const Pair size = size_of(options.size);
+    const auto size = size_of(options.size);
     problem.rows = static_cast<std::size_t>(size.first);
     problem.columns = static_cast<std::size_t>(size.second);
   }

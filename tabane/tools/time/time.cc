@@ -10,7 +10,6 @@
 #include <utility>
 
 #include "tabane/core/error.h"
-#include "tabane/core/measurement.h"
 #include "tabane/core/statistics.h"
 #include "tabane/core/units.h"
 #include "tabane/lab/record/text.h"
@@ -139,6 +138,15 @@ constexpr double kTimesTheFirst = 10, kLeastTimeout = 10;
 constexpr int kSignalBase = 128;
 constexpr double kShowSeconds = 0.1;
 
+// What is counted of each run beside its time; of several runs of a sample the mean.
+constexpr std::pair<const char*, double ChildRun::*> kCounts[] = {
+    {seen::kUser, &ChildRun::user_seconds},
+    {seen::kSystem, &ChildRun::system_seconds},
+    {seen::kVoluntarySwitches, &ChildRun::voluntary_switches},
+    {seen::kInvoluntarySwitches, &ChildRun::involuntary_switches},
+    {seen::kMinorFaults, &ChildRun::minor_faults},
+    {seen::kMajorFaults, &ChildRun::major_faults}};
+
 struct Turn {
   double seconds = 0;
   std::vector<std::pair<const char*, double>> beside;
@@ -197,9 +205,9 @@ void Turns::show(std::size_t i) {
   const auto rounds = static_cast<double>(timings_.rounds());
   if (!measuring_) return hooks_.progress("warm-up: " + contenders_[i].name, 0, -1);
   // It may be known sooner.
-  const double by_rounds = rounds / effort_.most;
-  const double budget = std::min(effort_.budget_seconds, effort_.most_seconds);
-  const double by_time = std::min(spent() / budget, rounds / effort_.fewest);
+  const double by_rounds = rounds / effort_.rounds.most;
+  const double budget = std::min(effort_.rounds.budget_seconds, effort_.rounds.most_seconds);
+  const double by_time = std::min(spent() / budget, rounds / effort_.rounds.fewest);
   const double done = std::clamp(std::max(by_rounds, by_time), 0.0, 1.0);
   const std::string known = std::isfinite(timings_.precision) && timings_.precision > 0
                                 ? ", known to " + show_percent(timings_.precision)
@@ -232,12 +240,7 @@ Turn Turns::take(std::size_t i) {
   for (int k = 0; k < effort_.repeat; ++k) {
     const ChildRun run = run_once(i);
     all.seconds += run.seconds;
-    all.user_seconds += run.user_seconds;
-    all.system_seconds += run.system_seconds;
-    all.voluntary_switches += run.voluntary_switches;
-    all.involuntary_switches += run.involuntary_switches;
-    all.minor_faults += run.minor_faults;
-    all.major_faults += run.major_faults;
+    for (const auto& [name, count] : kCounts) all.*count += run.*count;
     if (run.peak_bytes) all.peak_bytes = std::max(all.peak_bytes.value_or(0), *run.peak_bytes);
     if (!run.ok()) all.exit_code = run.signal != 0 ? kSignalBase + run.signal : run.exit_code;
     sample.left_processes = sample.left_processes || run.left_processes;
@@ -245,15 +248,11 @@ Turn Turns::take(std::size_t i) {
   const auto each = [&](double sum) { return sum / effort_.repeat; };
   sample.failed = all.exit_code != 0;
   sample.seconds = each(all.seconds);
-  sample.beside = {{seen::kUser, each(all.user_seconds)},
-                   {seen::kSystem, each(all.system_seconds)},
-                   {seen::kPeakBytes, all.peak_bytes.value_or(std::nan(""))},
-                   {seen::kVoluntarySwitches, each(all.voluntary_switches)},
-                   {seen::kInvoluntarySwitches, each(all.involuntary_switches)},
-                   {seen::kMinorFaults, each(all.minor_faults)},
-                   {seen::kMajorFaults, each(all.major_faults)},
-                   {seen::kExitCode, all.exit_code},
-                   {seen::kOrder, order_++}};
+  for (const auto& [name, count] : kCounts) sample.beside.emplace_back(name, each(all.*count));
+  sample.beside.insert(sample.beside.end(),
+                       {{seen::kPeakBytes, all.peak_bytes.value_or(std::nan(""))},
+                        {seen::kExitCode, all.exit_code},
+                        {seen::kOrder, order_++}});
   return sample;
 }
 
@@ -293,7 +292,7 @@ bool Turns::enough() {
 }
 
 void Turns::measure() {
-  for (int round = 0; round < effort_.warmups; ++round) {
+  for (int round = 0; round < effort_.rounds.warmups; ++round) {
     for (std::size_t i = 0; i < contenders_.size(); ++i) {
       show(i);
       run_once(i);
@@ -301,13 +300,8 @@ void Turns::measure() {
   }
   measuring_ = true;
   measuring_since_ = clock_.now();
-  const core::RoundsOptions options{.fewest = effort_.fewest,
-                                    .most = effort_.most,
-                                    .budget_seconds = effort_.budget_seconds,
-                                    .most_seconds = effort_.most_seconds,
-                                    .seed = effort_.seed};
   const core::RoundsEnd end = core::in_rounds(
-      contenders_.size(), options, clock_, measuring_since_,
+      contenders_.size(), effort_.rounds, clock_, measuring_since_,
       [this](std::size_t i) { return take(i); },
       [this](const std::vector<Turn>& samples) { keep(samples); },
       [this](int) { return enough(); });

@@ -4,7 +4,6 @@
 
 #include <cstdint>
 #include <functional>
-#include <limits>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -13,6 +12,7 @@
 
 #include "tabane/core/clock.h"
 #include "tabane/core/error.h"
+#include "tabane/core/measurement.h"
 #include "tabane/core/statistics.h"
 #include "tabane/lab/campaign/campaign.h"
 #include "tabane/lab/commands/child.h"
@@ -69,13 +69,8 @@ struct TimeContender {
 };
 
 struct TimeEffort {
-  int warmups = 1;     // rounds that are not counted, first
-  int fewest = 10;     // rounds, even when the budget is spent
-  int most = 100'000;  // rounds, >= fewest
+  core::Effort rounds = {.fewest = 10, .most = 100'000, .budget_seconds = 60, .warmups = 1};
   double least_seconds = 3;
-  double budget_seconds = 60;
-  // After that no round begins, not even one of the fewest.
-  double most_seconds = std::numeric_limits<double>::infinity();
   // Enough is known when half the interval of each ratio to the first is at most this share of it,
   // or 1 is outside; of a single contender, when half the interval of its median is.
   double precision = 0.01;
@@ -84,7 +79,6 @@ struct TimeEffort {
   // Of a run; 0: ten times the contender's first, and at least 10 s.
   double timeout_seconds = 0;
   bool ignore_failure = false;
-  std::uint32_t seed = 2018;
 };
 
 enum class TimeEnd { known, most_rounds, budget, stopped };

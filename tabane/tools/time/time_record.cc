@@ -277,12 +277,6 @@ Json numbers(const std::vector<double>& values) {
 
 Json interval(const core::Interval& ends) { return {number(ends.low), number(ends.high)}; }
 
-double median_of_sum(const Point& point, const char* a, const char* b) {
-  std::vector<double> sum = seen_with(point, a);
-  for (std::size_t i = 0; i < sum.size(); ++i) sum[i] += seen_with(point, b)[i];
-  return core::median(sum);
-}
-
 // What hyperfine reports of a command, and what tabane adds.
 struct Told {
   Json first, parameters = Json::object(), then;
@@ -308,8 +302,8 @@ Told told(const TimeContender& contender, const Timings& timings, std::size_t i)
               {"ratio", ratio.value},
               {"ratio_interval", interval(ratio.interval)},
               {"context_switches",
-               median_of_sum(point, seen::kVoluntarySwitches, seen::kInvoluntarySwitches)},
-              {"page_faults", median_of_sum(point, seen::kMinorFaults, seen::kMajorFaults)},
+               core::median(sum_of(point, seen::kVoluntarySwitches, seen::kInvoluntarySwitches))},
+              {"page_faults", core::median(sum_of(point, seen::kMinorFaults, seen::kMajorFaults))},
               {"rounds", timings.rounds()}};
   return all;
 }

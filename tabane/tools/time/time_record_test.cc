@@ -13,7 +13,7 @@ struct Timed {
   explicit Timed(int rounds, double second = 0.2) : machine(1, 0.01) {
     contenders = {machine.command("sort, \"a\"", 0.1), machine.command("b | c", second)};
     for (std::size_t i = 0; i < 2; ++i) contenders[i].factors.set("threads", 1 + i);
-    effort.fewest = effort.most = rounds;
+    effort.rounds.fewest = effort.rounds.most = rounds;
     effort.least_seconds = 0;
     timings = time_in_turn(contenders, effort, machine.clock, {});
   }

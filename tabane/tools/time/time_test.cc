@@ -10,7 +10,16 @@
 namespace tabane::lab {
 namespace {
 
-TimeEffort rounds(int count) { return {.fewest = count, .most = count, .least_seconds = 0}; }
+TimeEffort rounds(int count) {
+  return {.rounds = {.fewest = count, .most = count, .warmups = 1}, .least_seconds = 0};
+}
+
+// At most so long, with the usual rounds.
+TimeEffort within(double budget_seconds, double precision) {
+  TimeEffort effort{.precision = precision};
+  effort.rounds.budget_seconds = budget_seconds;
+  return effort;
+}
 
 TEST(TimeInTurn, TakesOneRunOfEachPerRoundAfterTheWarmUp) {
   SimulatedMachine machine(1);
@@ -19,7 +28,7 @@ TEST(TimeInTurn, TakesOneRunOfEachPerRoundAfterTheWarmUp) {
   both[0].prepare = [&] { ++prepared; };
   both[0].conclude = [&] { ++concluded; };
   TimeEffort effort = rounds(5);
-  effort.warmups = 2;
+  effort.rounds.warmups = 2;
   const Timings timings = time_in_turn(both, effort, machine.clock, {});
   EXPECT_EQ(timings.end, TimeEnd::most_rounds);
   EXPECT_EQ(timings.rounds(), 5u);
@@ -57,9 +66,8 @@ TEST(TimeInTurn, MeasuresForTheLeastTime) {
 
 TEST(TimeInTurn, GoesOnUntilEqualCommandsAreKnownPrecisely) {
   SimulatedMachine machine(3, 0.02);
-  const Timings timings =
-      time_in_turn({machine.command("a", 0.1), machine.command("b", 0.1)},
-                   {.budget_seconds = 1000, .precision = 0.01}, machine.clock, {});
+  const Timings timings = time_in_turn({machine.command("a", 0.1), machine.command("b", 0.1)},
+                                       within(1000, 0.01), machine.clock, {});
   EXPECT_EQ(timings.end, TimeEnd::known);
   EXPECT_LE(timings.precision, 0.01);
   EXPECT_GT(timings.rounds(), 20u);
@@ -69,7 +77,7 @@ TEST(TimeInTurn, GoesOnUntilEqualCommandsAreKnownPrecisely) {
 TEST(TimeInTurn, OfOneCommandStopsWhenItsMedianIsKnown) {
   SimulatedMachine machine(4, 0.02);
   const Timings timings =
-      time_in_turn({machine.command("a", 0.1)}, {.budget_seconds = 1000}, machine.clock, {});
+      time_in_turn({machine.command("a", 0.1)}, within(1000, 0.01), machine.clock, {});
   EXPECT_EQ(timings.end, TimeEnd::known);
   EXPECT_NEAR(core::median(timings.points[0].samples), 0.1, 0.002);
 }
@@ -77,11 +85,12 @@ TEST(TimeInTurn, OfOneCommandStopsWhenItsMedianIsKnown) {
 TEST(TimeInTurn, KeepsTheFewestRoundsBeyondTheBudgetButNotBeyondTheMost) {
   SimulatedMachine machine(5);
   const std::vector<TimeContender> one = {machine.command("a", 10)};
-  const Timings over = time_in_turn(one, {.budget_seconds = 20, .precision = 0}, machine.clock, {});
+  const Timings over = time_in_turn(one, within(20, 0), machine.clock, {});
   EXPECT_EQ(over.end, TimeEnd::budget);
   EXPECT_EQ(over.rounds(), 10u);
-  const Timings cut = time_in_turn(one, {.budget_seconds = 25, .most_seconds = 25, .precision = 0},
-                                   machine.clock, {});
+  TimeEffort effort = within(25, 0);
+  effort.rounds.most_seconds = 25;
+  const Timings cut = time_in_turn(one, effort, machine.clock, {});
   EXPECT_EQ(cut.end, TimeEnd::budget);
   EXPECT_EQ(cut.rounds(), 3u);
   EXPECT_TRUE(std::isinf(cut.precision));
@@ -91,7 +100,7 @@ TEST(TimeInTurn, MakesASampleOfSeveralRuns) {
   SimulatedMachine machine(6, 1e-6);
   TimeEffort effort = rounds(2);
   effort.repeat = 3;
-  effort.warmups = 0;
+  effort.rounds.warmups = 0;
   const Timings timings = time_in_turn({machine.command("a", 0.1)}, effort, machine.clock, {});
   EXPECT_NEAR(timings.points[0].samples[0], 0.1, 1e-4);
   EXPECT_NEAR(machine.clock.now(), 0.6, 1e-3);
@@ -168,12 +177,12 @@ TEST(TimeInTurn, ClaimsNoMoreDifferencesOfACommandFromItselfThanItMayWhileLoadCo
   int claimed = 0, claimed_in_blocks = 0;
   for (int seed = 0; seed < kComparisons; ++seed) {
     SimulatedMachine machine(static_cast<std::uint32_t>(seed), 0.05, 2);
-    TimeEffort effort{.fewest = 8,
-                      .most = 150,
+    TimeEffort effort{.rounds = {.fewest = 8,
+                                 .most = 150,
+                                 .warmups = 1,
+                                 .seed = static_cast<std::uint32_t>(seed)},
                       .least_seconds = 0,
-                      .budget_seconds = HUGE_VAL,
-                      .precision = 0,
-                      .seed = static_cast<std::uint32_t>(seed)};
+                      .precision = 0};
     const Timings timings = time_in_turn({machine.command("a", 0.1), machine.command("b", 0.1)},
                                          effort, machine.clock, {});
     claimed += !timings.to_first[1].undecided();
@@ -193,7 +202,7 @@ TEST(TimeInTurn, ClaimsNoMoreAmongSeveralCommands) {
     for (char name = 'a'; name <= 'j'; ++name)
       ten.push_back(machine.command(std::string(1, name), 0.1));
     TimeEffort effort = rounds(100);
-    effort.seed = static_cast<std::uint32_t>(seed);
+    effort.rounds.seed = static_cast<std::uint32_t>(seed);
     const Timings timings = time_in_turn(ten, effort, machine.clock, {});
     claimed += std::any_of(timings.to_first.begin() + 1, timings.to_first.end(),
                            [](const core::Ratio& ratio) { return !ratio.undecided(); });

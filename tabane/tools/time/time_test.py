@@ -32,7 +32,7 @@ class Comparison(unittest.TestCase):
 
     def test_stops_when_a_difference_is_shown(self):
         result = run("-q", "-w", "0", "-m", "8", "--min-time", "0", "-N", "sleep 0.01",
-                     "sleep 0.1")
+                     "sleep 0.05")
         self.assertIn("Enough is known after 8 rounds", result.stdout)
 
     def test_of_one_command_tells_its_time(self):
@@ -58,7 +58,7 @@ class Comparison(unittest.TestCase):
 
 
     def test_of_which_all_differ_is_not_known_to_some_per_cent(self):
-        result = run("-q", "-w", "0", "-r", "12", "-N", "sleep 0.01", "sleep 0.1")
+        result = run("-q", "-w", "0", "-r", "12", "-N", "sleep 0.01", "sleep 0.05")
         self.assertIn("12 rounds were taken: each ratio is shown to differ from 1.", result.stdout)
 
     def test_of_more_rounds_at_least_than_at_most_is_refused(self):

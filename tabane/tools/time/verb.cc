@@ -2,7 +2,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <charconv>
 #include <exception>
 #include <memory>
 #include <sstream>
@@ -26,7 +25,7 @@ namespace {
 constexpr int kShellRuns = 11;
 constexpr double kShellMatters = 10e-3;
 
-struct Options : StudyOptions {
+struct TimeOptions : StudyOptions {
   TimeRequest request;
   lab::TimeEffort effort;
   std::optional<int> runs;    // null: from -m to -M
@@ -37,47 +36,28 @@ struct Options : StudyOptions {
   std::string command_line;
 };
 
-double seconds_of(const char* option, const std::string& text) {
-  try {
-    return core::parse_seconds(text);
-  } catch (const core::UsageError& error) {
-    throw core::UsageError(fmt::format("{}: {}", option, error.what()));
-  }
-}
-
-// "1%" or "1" is 0.01.
-double share_of(const char* option, const std::string& text) {
-  double percent = -1;
-  const char* const last = text.data() + text.size();
-  const auto [end, error] = std::from_chars(text.data(), last, percent);
-  const bool whole = end == last || (end + 1 == last && *end == '%');
-  if (error != std::errc() || !whole || !(percent >= 0) || percent > 100)
-    throw core::UsageError(
-        fmt::format("{} {}: must be per cent, 0 to 100, for example 1%", option, text));
-  return percent / 100;
-}
-
-lab::TimeEffort effort_of(const Options& options) {
+lab::TimeEffort effort_of(const TimeOptions& options) {
   lab::TimeEffort effort = options.effort;
+  core::Effort& rounds = effort.rounds;
   effort.least_seconds = seconds_of("--min-time", options.min_time);
   if (!options.max_time.empty()) {
-    effort.most_seconds = seconds_of("--max-time", options.max_time);
-    effort.budget_seconds = effort.most_seconds;
-    effort.least_seconds = std::min(effort.least_seconds, effort.most_seconds);
+    rounds.most_seconds = seconds_of("--max-time", options.max_time);
+    rounds.budget_seconds = rounds.most_seconds;
+    effort.least_seconds = std::min(effort.least_seconds, rounds.most_seconds);
   }
   if (!options.timeout.empty()) {
     effort.timeout_seconds = seconds_of("--timeout", options.timeout);
     if (effort.timeout_seconds <= 0) throw core::UsageError("--timeout 0: use a time above 0");
   }
-  effort.precision = share_of("--precision", options.precision);
-  if (options.fewest && *options.fewest > effort.most)
+  effort.precision = share_of("--precision", options.precision, 100, "1%");
+  if (options.fewest && *options.fewest > rounds.most)
     throw core::UsageError(fmt::format("-m/--min-runs {} is more than -M/--max-runs {}",
-                                       *options.fewest, effort.most));
-  effort.fewest = std::min(options.fewest.value_or(effort.fewest), effort.most);
+                                       *options.fewest, rounds.most));
+  rounds.fewest = std::min(options.fewest.value_or(rounds.fewest), rounds.most);
   if (options.runs) {
-    effort.fewest = effort.most = *options.runs;
+    rounds.fewest = rounds.most = *options.runs;
     effort.least_seconds = 0;
-    if (options.max_time.empty()) effort.budget_seconds = std::numeric_limits<double>::infinity();
+    if (options.max_time.empty()) rounds.budget_seconds = std::numeric_limits<double>::infinity();
   }
   return effort;
 }
@@ -146,7 +126,7 @@ std::optional<double> shell_seconds(const TimePlan& plan, const lab::Timings& ti
   return core::median(samples);
 }
 
-void write_exports(const Options& options, const std::vector<lab::TimeContender>& contenders,
+void write_exports(const TimeOptions& options, const std::vector<lab::TimeContender>& contenders,
                    const lab::Timings& timings) {
   if (!options.export_json.empty())
     core::write_output(options.export_json, lab::export_json(contenders, timings));
@@ -156,7 +136,7 @@ void write_exports(const Options& options, const std::vector<lab::TimeContender>
     core::write_output(options.export_markdown, lab::export_markdown(contenders, timings));
 }
 
-void check_exports(const Options& options) {
+void check_exports(const TimeOptions& options) {
   for (const auto& [flag, file] : {std::pair{"--export-json ", options.export_json},
                                    std::pair{"--export-csv ", options.export_csv},
                                    std::pair{"--export-markdown ", options.export_markdown}}) {
@@ -164,7 +144,7 @@ void check_exports(const Options& options) {
   }
 }
 
-void time_commands(const Options& options) {
+void time_commands(const TimeOptions& options) {
   const core::Topology topology = core::Topology::detect();
   lab::require_this_machine(topology);
   const lab::TimeEffort effort = effort_of(options);
@@ -200,9 +180,9 @@ void print_messages(const std::string& messages) {
   for (std::string line; std::getline(lines, line);) fmt::print(stderr, "  {}\n", printable(line));
 }
 
-std::vector<Option> effort_rows(Options& options) {
+std::vector<Option> effort_rows(TimeOptions& options) {
   return {{"-w,--warmup N",
-           &options.effort.warmups,
+           &options.effort.rounds.warmups,
            "Run all commands N times before anything counts (default 1)",
            {.range = kFromZero}},
           {"-r,--runs N", &options.runs, "Take exactly N rounds", {.range = kAboveZero}},
@@ -211,7 +191,7 @@ std::vector<Option> effort_rows(Options& options) {
            "Take at least N rounds (default 10)",
            {.range = kAboveZero, .excludes = {"--runs"}}},
           {"-M,--max-runs N",
-           &options.effort.most,
+           &options.effort.rounds.most,
            "Take at most N rounds",
            {.range = kAboveZero, .excludes = {"--runs"}}},
           {"--min-time TIME", &options.min_time, "Measure for at least this long (default 3s)"},
@@ -259,7 +239,7 @@ std::vector<Option> surroundings_rows(TimeRequest& request) {
           {"--command-name NAME", &request.names, "Call the commands so, in their order"}};
 }
 
-std::vector<Option> stream_rows(Options& options) {
+std::vector<Option> stream_rows(TimeOptions& options) {
   TimeRequest& request = options.request;
   return {
       {"-S,--shell SHELL", &request.shell,
@@ -279,14 +259,14 @@ std::vector<Option> stream_rows(Options& options) {
       {"--export-markdown FILE", &options.export_markdown, "Write a table for a README"}};
 }
 
-std::vector<Option> result_rows(Options& options) {
+std::vector<Option> result_rows(TimeOptions& options) {
   return {{"-o,--page DIR", &options.output, "Write the page, the figures and the JSON into DIR"},
           options.json.row(),
           {"--wide", &options.wide, "Do not fit tables to the width of the terminal"},
           {"-q,--quiet", &options.quiet, "Show no progress and no warnings"}};
 }
 
-int run(Options& options, const Given& given) {
+int run(TimeOptions& options, const Given& given) {
   if (options.no_shell) options.request.shell = "none";
   if (options.show_output) options.request.output = "inherit";
   options.command_line = given.line();
@@ -300,7 +280,7 @@ int run(Options& options, const Given& given) {
 }
 
 Definition define() {
-  const auto options = std::make_shared<Options>();
+  const auto options = std::make_shared<TimeOptions>();
   return {table({{"COMMAND",
                   &options->request.commands,
                   "Command lines, each one argument; the others are compared with the first",

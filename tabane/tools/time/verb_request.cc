@@ -20,12 +20,12 @@ namespace {
 using core::UsageError;
 using lab::Values;
 
-struct Way {
+struct TimedWay {
   std::string tag;      // empty: as the user runs it
   std::string options;  // of tabane run
 };
 
-Way way_of(const std::string& text) {
+TimedWay way_of(const std::string& text) {
   const std::size_t colon = text.find(':');
   if (colon == std::string::npos || colon == 0)
     throw UsageError(fmt::format(
@@ -66,9 +66,9 @@ class Planner {
   void read_ways();
   void check_streams() const;
   void add_command(std::size_t i);
-  void add(std::size_t i, const std::string& line, const Way& way, const Values& values);
+  void add(std::size_t i, const std::string& line, const TimedWay& way, const Values& values);
   std::vector<lab::Parameter> parameters_in(const std::vector<std::string>& lines);
-  std::vector<Way> ways_for(std::string& line) const;
+  std::vector<TimedWay> ways_for(std::string& line) const;
   AroundCommand around(const char* option, const std::vector<std::string>& lines, std::size_t i,
                        const Values& values) const;
   void connect(lab::ChildCommand& command) const;
@@ -78,7 +78,7 @@ class Planner {
   std::string shell_;
   std::vector<lab::Parameter> parameters_;
   std::vector<std::string> used_;  // names of parameters
-  std::vector<Way> ways_;
+  std::vector<TimedWay> ways_;
   TimePlan plan_;
 };
 
@@ -97,8 +97,8 @@ void Planner::read_parameters() {
 
 void Planner::read_ways() {
   for (const std::string& text : request_.with) {
-    Way way = way_of(text);
-    if (std::ranges::find(ways_, way.tag, &Way::tag) != ways_.end())
+    TimedWay way = way_of(text);
+    if (std::ranges::find(ways_, way.tag, &TimedWay::tag) != ways_.end())
       throw UsageError(fmt::format("--with: the tag '{}' was given twice", way.tag));
     ways_.push_back(std::move(way));
   }
@@ -145,17 +145,17 @@ std::vector<lab::Parameter> Planner::parameters_in(const std::vector<std::string
 
 // A command that begins with a tag is run in that way; others as they are, and in all ways that no
 // command asks for.
-std::vector<Way> Planner::ways_for(std::string& line) const {
+std::vector<TimedWay> Planner::ways_for(std::string& line) const {
   const auto tag_of = [&](const std::string& command) {
     return std::ranges::find_if(
-        ways_, [&](const Way& way) { return command.starts_with(way.tag + ": "); });
+        ways_, [&](const TimedWay& way) { return command.starts_with(way.tag + ": "); });
   };
   if (const auto way = tag_of(line); way != ways_.end()) {
     line.erase(0, way->tag.size() + 2);
     return {*way};
   }
-  std::vector<Way> ways = {{}};
-  for (const Way& way : ways_) {
+  std::vector<TimedWay> ways = {{}};
+  for (const TimedWay& way : ways_) {
     const bool asked_for = std::ranges::any_of(request_.commands, [&](const std::string& command) {
       return command.starts_with(way.tag + ": ");
     });
@@ -174,7 +174,8 @@ AroundCommand Planner::around(const char* option, const std::vector<std::string>
   return around;
 }
 
-void Planner::add(std::size_t i, const std::string& line, const Way& way, const Values& values) {
+void Planner::add(std::size_t i, const std::string& line, const TimedWay& way,
+                  const Values& values) {
   const std::string filled = lab::filled_in(line, values);
   const bool named = i < request_.names.size();
   TimedCommand timed;
@@ -216,8 +217,8 @@ void Planner::add(std::size_t i, const std::string& line, const Way& way, const 
 void Planner::add_command(std::size_t i) {
   const std::size_t all = request_.commands.size();
   std::string line = request_.commands[i];
-  const std::vector<Way> ways = ways_for(line);
-  for (const Way& way : ways) {
+  const std::vector<TimedWay> ways = ways_for(line);
+  for (const TimedWay& way : ways) {
     const std::vector<lab::Parameter> parameters =
         parameters_in({line, way.options, one_of_each("--setup", request_.setup, i, all),
                        one_of_each("--prepare", request_.prepare, i, all),

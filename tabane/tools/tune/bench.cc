@@ -52,7 +52,7 @@ double regret(const SyntheticCommand& command, std::size_t candidate) {
 }
 
 std::size_t by_search(SyntheticCommand& command) {
-  Search search(command.space(), {.most_runs = runs_of(command)});
+  Search search(command.space(), {.runs = runs_of(command)});
   while (const auto proposal = search.next()) {
     RunResult outcome = command.run(proposal->candidate);
     if (outcome.value > proposal->limit) {

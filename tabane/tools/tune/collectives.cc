@@ -187,12 +187,6 @@ void add_choices(Record& record, const std::vector<Choice>& choices) {
             "");
 }
 
-std::string command_line(const CollectivesOptions& options) {
-  return CommandLine("tabane tune --collectives")
-      .add("--quick", options.quick)
-      .add("-n", options.ranks.most_ranks);
-}
-
 }  // namespace
 
 std::vector<Choice> choose_algorithms(const Points& points,
@@ -245,7 +239,7 @@ std::optional<CollectivesTuning> tune_collectives(const core::Topology& topology
                                                   const CollectivesOptions& options,
                                                   const Hooks& hooks) {
   RunningStudy study(topology, kAbout, options.quick);
-  study.record.command_line = command_line(options);
+  study.record.command_line = options.command_line;
   const double usual = options.quick ? 20 : 90;
   const double budget = options.budget_seconds > 0 ? options.budget_seconds : usual;
   const double most = options.most_seconds > 0 ? options.most_seconds : 2 * budget;

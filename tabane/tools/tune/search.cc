@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <numbers>
 #include <numeric>
 #include <utility>
 
@@ -10,8 +9,8 @@ namespace tabane::lab::tune {
 namespace {
 
 constexpr int kFirstRuns = 2;         // of the command as started
-constexpr double kScreenShare = 0.4;  // of the limits, at most
-constexpr double kRaceShare = 0.35;   // of the limits, at most
+constexpr double kScreenShare = 0.4;  // of the budget, at most
+constexpr double kRaceShare = 0.35;   // of the budget, at most
 constexpr double kMostRaceRuns = 100;
 constexpr int kDoubtEvery = 4;            // looks, of which one
 constexpr double kDoubt = 2;              // takes deviations for so much larger
@@ -25,9 +24,6 @@ constexpr double kPriceOfTwice = 0.01;    // what twice as many workers have to 
 constexpr double kLeastOwnShare = 1e-3;   // of what is known of a candidate: not from its run
 constexpr std::size_t kMostRacers = 8, kFewestRounds = 4;
 constexpr int kMostRounds = 30;  // who is still level then is as good
-
-double normal_density(double x) { return std::exp(-x * x / 2) / std::sqrt(2 * std::numbers::pi); }
-double normal_share_below(double x) { return 0.5 * std::erfc(-x / std::numbers::sqrt2); }
 
 // What a run of a candidate is expected to better the least value by.
 double expected_gain(double least, const Belief& belief) {
@@ -51,8 +47,9 @@ std::string_view to_string(Phase phase) {
   return kNames[static_cast<int>(phase)];
 }
 
-Search::Search(const Space& space, const SearchLimits& limits, std::uint64_t seed)
-    : space_(space), limits_(limits), random_(seed) {
+Search::Search(const Space& space, const Budget& budget, std::uint64_t seed)
+    : space_(space), random_(seed) {
+  set_budget(budget);
   const auto& candidates = space.candidates();
   for (std::size_t i = 0; i < candidates.size(); ++i) indices_[candidates[i]] = i;
   runs_of_.resize(candidates.size());
@@ -70,8 +67,12 @@ std::size_t Search::index_of(const Candidate& candidate) const {
   return found == indices_.end() ? space_.candidates().size() : found->second;
 }
 
-double Search::spent() const {
-  return std::max(double(runs_) / limits_.most_runs, seconds_ / limits_.most_seconds);
+double Search::spent() const { return std::max(runs_ / most_runs_, seconds_ / most_seconds_); }
+
+void Search::set_budget(const Budget& budget) {
+  constexpr double kUnlimited = std::numeric_limits<double>::infinity();
+  most_runs_ = budget.runs > 0 ? budget.runs : kUnlimited;
+  most_seconds_ = budget.seconds > 0 ? budget.seconds : kUnlimited;
 }
 
 // A level that has never worked and failed twice is not tried again.
@@ -88,7 +89,7 @@ bool Search::possible(std::size_t candidate) const {
 // ---- asking ----
 
 std::optional<Proposal> Search::next() {
-  if (runs_ >= limits_.most_runs || seconds_ >= limits_.most_seconds) return std::nullopt;
+  if (runs_ >= most_runs_ || seconds_ >= most_seconds_) return std::nullopt;
   std::optional<Proposal> proposal;
   if (phase_ == Phase::screening) {
     proposal = screen();
@@ -193,9 +194,9 @@ std::optional<Proposal> Search::screen() {
   return std::nullopt;
 }
 
-// The share of the limits that the race is to have.
+// The share of the budget that the race is to have.
 double Search::race_share() const {
-  const double runs = runs_ / std::max(spent(), 1e-9);  // of the limits, at this pace
+  const double runs = runs_ / std::max(spent(), 1e-9);  // of the budget, at this pace
   return std::min(kRaceShare, kMostRaceRuns / std::max(runs, 1.0));
 }
 
@@ -243,10 +244,8 @@ void Search::choose_racers() {
   const auto hope = [&](std::size_t i) {
     return (*surrogate_)[i].mean - (*surrogate_)[i].deviation();
   };
-  const double left =
-      limits_.most_runs < std::numeric_limits<int>::max() ? double(limits_.most_runs - runs_) : 1e9;
-  const auto count = std::clamp<std::size_t>(
-      static_cast<std::size_t>(left / double(kFewestRounds + 1)), 2, kMostRacers);
+  const double affordable = (most_runs_ - runs_) / double(kFewestRounds + 1);
+  const auto count = static_cast<std::size_t>(std::clamp(affordable, 2.0, double(kMostRacers)));
   const std::size_t kept = std::min(count, order.size());
   std::partial_sort(order.begin(), order.begin() + std::ptrdiff_t(kept), order.end(),
                     [&](std::size_t a, std::size_t b) { return hope(a) < hope(b); });

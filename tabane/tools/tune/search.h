@@ -53,21 +53,22 @@ struct Proposal {
   double limit = std::numeric_limits<double>::infinity();
 };
 
-struct SearchLimits {
-  int most_runs = std::numeric_limits<int>::max();
-  double most_seconds = std::numeric_limits<double>::infinity();
+// Of a search, or of a whole tuning.
+struct Budget {
+  int runs = 0;        // 0: as the time allows
+  double seconds = 0;  // 0: as the runs allow
 };
 
 class Search {
  public:
-  Search(const Space& space, const SearchLimits& limits, std::uint64_t seed = 1);
+  Search(const Space& space, const Budget& budget, std::uint64_t seed = 1);
   Search(const Search&) = delete;
   Search& operator=(const Search&) = delete;
 
-  // Null: nothing is worth another run, or the limits are reached.
+  // Null: nothing is worth another run, or the budget is spent.
   std::optional<Proposal> next();
   void tell(const Proposal& proposal, const RunResult& outcome);
-  void set_limits(const SearchLimits& limits) { limits_ = limits; }
+  void set_budget(const Budget& budget);
 
   // The candidate that is believed to be best among those that were run; 0 if none was.
   std::size_t best() const;
@@ -87,7 +88,7 @@ class Search {
   const std::optional<core::ScalabilityFit>& processes_law() const { return processes_law_; }
   // Relative standard deviation of equal runs.
   double noise() const { return noise_.deviation(); }
-  double spent() const;  // share of the limits
+  double spent() const;  // share of the budget
   int runs() const { return runs_; }
   double seconds() const { return seconds_; }
 
@@ -123,7 +124,7 @@ class Search {
   double least_value() const;  // a logarithm
 
   const Space& space_;
-  SearchLimits limits_;
+  double most_runs_ = 0, most_seconds_ = 0;
   std::mt19937_64 random_;
   Phase phase_ = Phase::screening;
   int runs_ = 0;
@@ -135,7 +136,7 @@ class Search {
   std::vector<bool> refused_;
   std::vector<std::vector<int>> failed_, worked_;  // runs of each level
   std::optional<core::ScalabilityFit> threads_law_, processes_law_;
-  std::optional<Kernel> kernel_;
+  std::optional<Covariance> covariance_;
   std::optional<Surrogate> surrogate_;
   Scales scales_;           // of the prior
   std::size_t learnt_ = 0;  // observations at the last learn()

@@ -40,9 +40,12 @@ std::vector<double> correlations(const Dimension& dimension, double octaves) {
 
 }  // namespace
 
+double normal_density(double x) { return std::exp(-x * x / 2) / std::sqrt(2 * std::numbers::pi); }
+double normal_share_below(double x) { return 0.5 * std::erfc(-x / std::numbers::sqrt2); }
+
 double Belief::deviation() const { return std::sqrt(std::max(0.0, variance)); }
 
-Kernel::Kernel(const Space& space, const Prior& prior) : prior_(prior) {
+Covariance::Covariance(const Space& space, const Prior& prior) : prior_(prior) {
   for (const Dimension& dimension : space.dimensions()) {
     scales_.push_back(dimension.scale);
     sizes_.push_back(dimension.levels.size());
@@ -53,14 +56,14 @@ Kernel::Kernel(const Space& space, const Prior& prior) : prior_(prior) {
   }
 }
 
-double Kernel::log_workers(const Candidate& candidate) const {
+double Covariance::log_workers(const Candidate& candidate) const {
   double sum = 0;
   for (std::size_t d = 0; d < logs_.size(); ++d)
     if (!logs_[d].empty()) sum += logs_[d][static_cast<std::size_t>(candidate[d])];
   return sum;
 }
 
-double Kernel::operator()(const Candidate& a, const Candidate& b) const {
+double Covariance::operator()(const Candidate& a, const Candidate& b) const {
   double sum = squared(prior_.offset), shape = 1, words = 0, words_in_shape = 0, pairs = 0;
   for (std::size_t d = 0; d < scales_.size(); ++d) {
     const double r = correlation(d, a[d], b[d]);
@@ -82,18 +85,18 @@ double Kernel::operator()(const Candidate& a, const Candidate& b) const {
   return a == b ? sum + squared(prior_.own) : sum;
 }
 
-Surrogate::Surrogate(const std::vector<Candidate>& candidates, const Kernel& kernel,
+Surrogate::Surrogate(const std::vector<Candidate>& candidates, const Covariance& covariance,
                      std::vector<double> means)
-    : candidates_(candidates), kernel_(kernel) {
+    : candidates_(candidates), covariance_(covariance) {
   for (std::size_t i = 0; i < candidates.size(); ++i)
-    beliefs_.push_back({means[i], kernel(candidates[i], candidates[i])});
+    beliefs_.push_back({means[i], covariance(candidates[i], candidates[i])});
 }
 
 void Surrogate::observe(std::size_t candidate, double value, double variance) {
   const std::size_t n = candidates_.size();
   std::vector<float> covariance(n);
   for (std::size_t i = 0; i < n; ++i)
-    covariance[i] = static_cast<float>(kernel_(candidates_[candidate], candidates_[i]));
+    covariance[i] = static_cast<float>(covariance_(candidates_[candidate], candidates_[i]));
   for (const std::vector<float>& row : rows_) {
     const float at = row[candidate];
     for (std::size_t i = 0; i < n; ++i) covariance[i] -= at * row[i];
@@ -121,10 +124,6 @@ constexpr int kPasses = 3;                    // from the usual deviation to tha
 constexpr double kBeyondChance = 1.645;     // normal deviations: once in 20
 constexpr std::size_t kFewestForDrift = 8;  // for its distribution to be normal
 
-double square(double x) { return x * x; }
-double share_below(double x) { return 0.5 * std::erfc(-x / std::numbers::sqrt2); }
-double density(double x) { return std::exp(-x * x / 2) / std::sqrt(2 * std::numbers::pi); }
-
 }  // namespace
 
 const double kWorstDisturbance = std::log(4);
@@ -147,7 +146,7 @@ double Noise::middle(std::span<const double> runs) const {
 void Noise::learn(const std::vector<std::vector<double>>& runs_of) {
   deviation_ = kUsual;
   for (int pass = 0; pass < kPasses; ++pass) {
-    double squares = kUsualWeight * square(kUsual), weight = kUsualWeight;
+    double squares = kUsualWeight * squared(kUsual), weight = kUsualWeight;
     double disturbed = kUsuallyDisturbed * kUsuallyDisturbedRuns, repeated = kUsuallyDisturbedRuns;
     for (const std::vector<double>& runs : runs_of) {
       if (runs.size() < 2) continue;
@@ -155,7 +154,7 @@ void Noise::learn(const std::vector<std::vector<double>>& runs_of) {
       double kept = 0;
       for (const double value : runs) {
         if (value > most) continue;
-        squares += square(value - center);
+        squares += squared(value - center);
         ++kept;
       }
       weight += kept - 1;
@@ -177,24 +176,24 @@ bool drifts(std::span<const double> in_order) {
     const auto [first, last] = std::equal_range(sorted.begin(), sorted.end(), in_order[i]);
     // From the middle one; that of equal values is their mean.
     const double rank = double((first - sorted.begin()) + (last - sorted.end())) / 2;
-    if (i > 0) steps += square(rank - before);
-    squares += square(rank);
+    if (i > 0) steps += squared(rank - before);
+    squares += squared(rank);
     before = rank;
   }
   const double n = double(count);
   const double variance =
-      4 * (n - 2) * (5 * square(n) - 2 * n - 9) / (5 * n * (n + 1) * square(n - 1));
+      4 * (n - 2) * (5 * squared(n) - 2 * n - 9) / (5 * n * (n + 1) * squared(n - 1));
   return steps < (2 - kBeyondChance * std::sqrt(variance)) * squares;
 }
 
 double Noise::chance_disturbed(const Belief& expected, double value) const {
-  const double deviation = std::sqrt(std::max(0.0, expected.variance) + square(deviation_));
+  const double deviation = std::sqrt(std::max(0.0, expected.variance) + squared(deviation_));
   const double above = value - expected.mean;
   // A disturbance may be anything up to the worst.
-  const double disturbed =
-      disturbed_share_ / kWorstDisturbance *
-      (share_below(above / deviation) - share_below((above - kWorstDisturbance) / deviation));
-  const double clean = (1 - disturbed_share_) * density(above / deviation) / deviation;
+  const double disturbed = disturbed_share_ / kWorstDisturbance *
+                           (normal_share_below(above / deviation) -
+                            normal_share_below((above - kWorstDisturbance) / deviation));
+  const double clean = (1 - disturbed_share_) * normal_density(above / deviation) / deviation;
   return disturbed / std::max(disturbed + clean, 1e-300);
 }
 
@@ -226,19 +225,9 @@ void Search::tell_surrogate(const Observation& observation) {
 std::vector<core::TimePoint> Search::points_along(Scale scale) const {
   std::vector<core::TimePoint> points;
   for (std::size_t i = 0; i < runs_of_.size(); ++i) {
-    if (!was_run(i)) continue;
-    bool along = true;
-    for (std::size_t d = 0; d < space_.dimensions().size(); ++d) {
-      const Dimension& dimension = space_.dimensions()[d];
-      if (dimension.scale == scale) continue;
-      const auto level = static_cast<std::size_t>(space_.candidates()[i][d]);
-      along = along && (dimension.counts_workers() ? dimension.amounts[level] == 1 : level == 0);
-    }
-    if (!along) continue;
-    const auto& candidate = space_.candidates()[i];
-    points.push_back(
-        {scale == Scale::threads ? space_.threads(candidate) : space_.processes(candidate),
-         std::exp(noise_.middle(runs_of_[i]))});
+    const Candidate& candidate = space_.candidates()[i];
+    if (was_run(i) && space_.differs_only_in(scale, candidate))
+      points.push_back({space_.amount(scale, candidate), std::exp(noise_.middle(runs_of_[i]))});
   }
   return points;
 }
@@ -265,8 +254,8 @@ void Search::believe(const Scales& scales, const std::vector<double>& means) {
   prior.choice_total *= scales.choice;
   prior.pair *= scales.choice;
   surrogate_.reset();
-  kernel_.emplace(space_, prior);
-  surrogate_.emplace(space_.candidates(), *kernel_, means);
+  covariance_.emplace(space_, prior);
+  surrogate_.emplace(space_.candidates(), *covariance_, means);
   for (const Observation& one : observations_) tell_surrogate(one);
 }
 

@@ -10,6 +10,10 @@
 
 namespace tabane::lab::tune {
 
+// Of the standard normal distribution.
+double normal_density(double x);
+double normal_share_below(double x);
+
 struct Belief {
   double mean = 0, variance = 0;  // of a logarithm
 
@@ -33,9 +37,9 @@ struct Prior {
 };
 
 // The covariance of two candidates of a space.
-class Kernel {
+class Covariance {
  public:
-  Kernel(const Space& space, const Prior& prior);
+  Covariance(const Space& space, const Prior& prior);
   double operator()(const Candidate& a, const Candidate& b) const;
 
  private:
@@ -57,7 +61,7 @@ class Kernel {
 class Surrogate {
  public:
   // means: expected of each candidate beforehand.
-  Surrogate(const std::vector<Candidate>& candidates, const Kernel& kernel,
+  Surrogate(const std::vector<Candidate>& candidates, const Covariance& covariance,
             std::vector<double> means);
 
   // variance: of the noise of this value. cost: runs so far × candidates.
@@ -68,7 +72,7 @@ class Surrogate {
 
  private:
   const std::vector<Candidate>& candidates_;
-  const Kernel& kernel_;
+  const Covariance& covariance_;
   std::vector<Belief> beliefs_;
   std::vector<std::vector<float>> rows_;  // of the Cholesky factor, over all candidates
   double log_likelihood_ = 0;

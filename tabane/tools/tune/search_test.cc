@@ -27,7 +27,7 @@ TEST(Search, FindsTheBestOfCommandsInAFifthOfTheRuns) {
     const SyntheticMachine& machine = i % 2 == 0 ? k72Pus : k512Pus;
     SyntheticCommand command(machine, draw_law(machine, random), random());
     const auto most = static_cast<int>(command.space().candidates().size() / 5);
-    Search search(command.space(), {.most_runs = most});
+    Search search(command.space(), {.runs = most});
     EXPECT_LE(search_all(search, command), most);
     EXPECT_TRUE(search.was_run(search.best()));
     regrets.push_back(command.true_seconds(search.best()) / command.least_seconds() - 1);
@@ -39,20 +39,20 @@ TEST(Search, FindsTheBestOfCommandsInAFifthOfTheRuns) {
 
 TEST(Search, StartsWithTheCommandAsStarted) {
   SyntheticCommand command(k72Pus, {});
-  Search search(command.space(), {.most_runs = 100});
+  Search search(command.space(), {.runs = 100});
   EXPECT_EQ(search.next()->candidate, 0u);
 }
 
 TEST(Search, ComesToAnEndWhereNothingMatters) {
   SyntheticCommand command(k72Pus, {.noise = 0.001, .nothing_matters = true});
-  Search search(command.space(), {.most_runs = 100'000});
+  Search search(command.space(), {.runs = 100'000});
   EXPECT_LT(search_all(search, command), 5000);
 }
 
 TEST(Search, DoesNotTryALevelAgainThatNeverWorks) {
   std::mt19937_64 random(3);
   SyntheticCommand command(k72Pus, draw_law(k72Pus, random));
-  Search search(command.space(), {.most_runs = 200});
+  Search search(command.space(), {.runs = 200});
   int failed = 0;
   while (const auto proposal = search.next()) {
     RunResult outcome = command.run(proposal->candidate);
@@ -70,7 +70,7 @@ TEST(Search, DoesNotTryALevelAgainThatNeverWorks) {
 
 TEST(Search, HasASpaceOfOneCandidate) {
   const Space space(std::vector<Dimension>{{.name = "allocator", .levels = {kAsStarted}}});
-  Search search(space, {.most_runs = 100});
+  Search search(space, {.runs = 100});
   int runs = 0;
   while (const auto proposal = search.next()) {
     search.tell(*proposal, {.value = 1, .seconds = 1});
@@ -93,7 +93,7 @@ struct SmallCommand {
   std::size_t tune(int runs, std::uint64_t seed) const {
     std::mt19937_64 random(seed);
     std::normal_distribution<double> normal;
-    Search search(space, {.most_runs = runs});
+    Search search(space, {.runs = runs});
     while (const auto proposal = search.next()) {
       double value = true_seconds(proposal->candidate) * std::exp(noise * normal(random));
       if (std::bernoulli_distribution(disturbed)(random))

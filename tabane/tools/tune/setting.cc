@@ -26,7 +26,7 @@ std::string shards_script(const std::vector<std::string>& words, int processes) 
       processes - 1, line);
 }
 
-std::vector<std::string> surroundings(const Setting& setting, bool launched) {
+std::vector<std::string> surroundings(const CommandSetting& setting, bool launched) {
   std::vector<std::string> words;
   if (setting.arenas) words.push_back(fmt::format("MALLOC_ARENA_MAX={}", *setting.arenas));
   if (launched && !setting.placement.empty())
@@ -38,7 +38,7 @@ std::vector<std::string> surroundings(const Setting& setting, bool launched) {
 
 }  // namespace
 
-bool needs_surroundings(const Setting& setting) {
+bool needs_surroundings(const CommandSetting& setting) {
   if (setting.as_started) return false;
   return !setting.placement.empty() || !setting.memory.empty() || !setting.allocator.empty() ||
          setting.huge_pages || (setting.threads && !setting.threads_in_command);
@@ -60,7 +60,7 @@ std::vector<std::string> filled(const std::vector<std::string>& words, const Val
   return all;
 }
 
-Values values_of(const Setting& setting, const std::string& index) {
+Values values_of(const CommandSetting& setting, const std::string& index) {
   Values values = setting.values;
   values.emplace_back("processes", std::to_string(setting.processes));
   if (setting.threads) values.emplace_back("threads", std::to_string(*setting.threads));
@@ -68,7 +68,7 @@ Values values_of(const Setting& setting, const std::string& index) {
   return values;
 }
 
-RunRequest run_request(const Setting& setting, int process) {
+RunRequest run_request(const CommandSetting& setting, int process) {
   RunRequest request;
   request.placement = setting.placement.empty() ? "none" : setting.placement;
   if (setting.memory == "local") request.localalloc = true;
@@ -85,7 +85,7 @@ RunRequest run_request(const Setting& setting, int process) {
   return request;
 }
 
-std::vector<std::string> run_options(const Setting& setting, const std::string& part) {
+std::vector<std::string> run_options(const CommandSetting& setting, const std::string& part) {
   std::vector<std::string> words;
   const auto add = [&](std::initializer_list<std::string> more) {
     words.insert(words.end(), more);
@@ -104,7 +104,7 @@ std::vector<std::string> run_options(const Setting& setting, const std::string& 
   return words;
 }
 
-std::vector<std::string> start_words(const Setting& setting,
+std::vector<std::string> start_words(const CommandSetting& setting,
                                      const std::vector<std::string>& command,
                                      const std::string& launcher, bool shards,
                                      const std::string& program) {
@@ -129,7 +129,7 @@ std::vector<std::string> start_words(const Setting& setting,
 
 // ---- kept ----
 
-lab::Json to_json(const Setting& setting) {
+lab::Json to_json(const CommandSetting& setting) {
   lab::Json values = lab::Json::object();
   for (const auto& [name, value] : setting.values) values[name] = value;
   const auto or_null = [](const std::string& text) {
@@ -148,7 +148,7 @@ lab::Json to_json(const Setting& setting) {
           {"values", values}};
 }
 
-Setting setting_from_json(const lab::Json& json) {
+CommandSetting setting_from_json(const lab::Json& json) {
   try {
     const auto word = [&](const char* key) {
       const lab::Json& value = json.at(key);
@@ -161,7 +161,7 @@ Setting setting_from_json(const lab::Json& json) {
       const lab::Json& value = json.at(key);
       return value.is_null() ? std::optional<int>() : std::optional<int>(value.get<int>());
     };
-    Setting setting;
+    CommandSetting setting;
     setting.as_started = json.at("as_started").get<bool>();
     setting.processes = json.at("processes").get<int>();
     setting.parted = json.at("parted").get<bool>();

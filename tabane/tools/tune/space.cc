@@ -47,12 +47,14 @@ double Space::amount(Scale scale, const Candidate& candidate) const {
   return 1;
 }
 
-double Space::processes(const Candidate& candidate) const {
-  return amount(Scale::processes, candidate);
-}
-
-double Space::threads(const Candidate& candidate) const {
-  return amount(Scale::threads, candidate);
+bool Space::differs_only_in(Scale scale, const Candidate& candidate) const {
+  for (std::size_t d = 0; d < dimensions_.size(); ++d) {
+    const auto level = static_cast<std::size_t>(candidate[d]);
+    const Dimension& other = dimensions_[d];
+    if (other.scale == scale) continue;
+    if (other.counts_workers() ? other.amounts[level] != 1 : level != 0) return false;
+  }
+  return true;
 }
 
 int Space::changes(const Candidate& candidate) const {

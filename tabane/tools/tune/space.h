@@ -50,13 +50,16 @@ class Space {
   // throws: core::UsageError for a name that is not among the dimensions.
   const Dimension& dimension(const std::string& name) const;
 
-  // The number of processes and of threads of each; 1 where it is not varied.
-  double processes(const Candidate& candidate) const;
-  double threads(const Candidate& candidate) const;
+  // The number of processes or of threads of each; 1 where it is not varied.
+  double amount(Scale scale, const Candidate& candidate) const;
+  double processes(const Candidate& candidate) const { return amount(Scale::processes, candidate); }
+  double threads(const Candidate& candidate) const { return amount(Scale::threads, candidate); }
   double workers(const Candidate& candidate) const {
     return processes(candidate) * threads(candidate);
   }
 
+  // Whether it is the command as started but for the number of these workers; of others it has one.
+  bool differs_only_in(Scale scale, const Candidate& candidate) const;
   // Factors that differ from the command as started.
   int changes(const Candidate& candidate) const;
 
@@ -68,8 +71,6 @@ class Space {
   std::string text(const Candidate& candidate) const;
 
  private:
-  double amount(Scale scale, const Candidate& candidate) const;
-
   std::vector<Dimension> dimensions_;
   std::vector<Candidate> candidates_;
 };

@@ -73,7 +73,7 @@ void add_heat_map(Record& record, const TuneData& data) {
     const double median = core::median(data.values[i]);
     const bool better = !value || (data.header.inverted ? median > *value : median < *value);
     if (better) value = median;
-    if (i == data.tuning.best) matrix.framed = Matrix::Place{row, column};
+    if (i == data.tuning.best) matrix.framed = Matrix::Cell{row, column};
   }
   add_chart(record, "heat_map", fmt::format("Processes and threads: {}", data.header.goal),
             "The best that was measured of each shape, over all other factors; what is empty was "
@@ -119,7 +119,7 @@ void add_race(Record& record, const TuneData& data) {
   double number = 0;
   std::vector<Mark> marks;
   Phase phase = Phase::screening;
-  for (const Run& run : data.tuning.runs) {
+  for (const TunedRun& run : data.tuning.runs) {
     ++number;
     if (run.proposal.phase != phase) {
       phase = run.proposal.phase;
@@ -157,17 +157,8 @@ void add_law(Record& record, const TuneData& data, Scale scale, const char* name
   std::multimap<double, double> measured;  // the command as started may have as many as another
   std::set<double> different;
   for (std::size_t i = 0; i < data.values.size(); ++i) {
-    if (!data.was_run(i)) continue;
-    bool along = true;
-    for (std::size_t d = 0; d < data.space.dimensions().size(); ++d) {
-      const Dimension& dimension = data.space.dimensions()[d];
-      if (dimension.scale == scale) continue;
-      const auto level = static_cast<std::size_t>(data.candidate(i)[d]);
-      along = along && (dimension.counts_workers() ? dimension.amounts[level] == 1 : level == 0);
-    }
-    const double workers = scale == Scale::threads ? data.space.threads(data.candidate(i))
-                                                   : data.space.processes(data.candidate(i));
-    if (!along) continue;
+    if (!data.was_run(i) || !data.space.differs_only_in(scale, data.candidate(i))) continue;
+    const double workers = data.space.amount(scale, data.candidate(i));
     measured.emplace(workers, core::median(data.values[i]));
     different.insert(workers);
   }

@@ -111,14 +111,12 @@ std::pair<std::string, std::vector<std::string>> parse_vary(const std::string& t
 
 TunePlan::TunePlan(TuneRequest request, const core::Topology& topology, Lookup environment)
     : request_(std::move(request)), topology_(topology), environment_(std::move(environment)) {
+  for (const std::string& text : request_.vary) own_.push_back(parse_vary(text));
   check_placeholders();
   for (const std::string& name : request_.only) {
-    const bool own = std::any_of(request_.vary.begin(), request_.vary.end(),
-                                 [&](const auto& v) { return parse_vary(v).first == name; });
-    if (own) continue;
-    if (!is_in({kProcesses, kThreads, kPlacement, kMemory, kAllocator, kHugePages, "huge-pages",
-                kArenas},
-               name))
+    if (!is_own(name) && !is_in({kProcesses, kThreads, kPlacement, kMemory, kAllocator, kHugePages,
+                                 "huge-pages", kArenas},
+                                name))
       throw UsageError("--only " + name +
                        ": use processes, threads, placement, memory, allocator, huge-pages, "
                        "arenas or a name of --vary");
@@ -148,11 +146,16 @@ TunePlan::TunePlan(TuneRequest request, const core::Topology& topology, Lookup e
   space_.emplace(std::move(dimensions), legal);
 }
 
+bool TunePlan::is_own(const std::string& factor) const {
+  return std::any_of(own_.begin(), own_.end(),
+                     [&](const auto& one) { return one.first == factor; });
+}
+
 void TunePlan::check_placeholders() const {
   std::vector<std::string> known = {kProcesses, kThreads};
-  for (const std::string& vary : request_.vary) known.push_back(parse_vary(vary).first);
+  for (const auto& [name, values] : own_) known.push_back(name);
   if (request_.shards) known.emplace_back(kIndex);
-  std::vector<std::string> words = request_.command;
+  const std::vector<std::string>& words = request_.command;
   for (const std::string& word : words) {
     for (const std::string& name : lab::placeholders_of(word)) {
       if (is_in(known, name)) continue;
@@ -162,11 +165,10 @@ void TunePlan::check_placeholders() const {
           name, fmt::join(known, "}, {"), name == kIndex ? ", and {index} needs --shards" : ""));
     }
   }
-  for (const std::string& vary : request_.vary) {
-    const std::string name = parse_vary(vary).first;
-    if (!mentions(words, name))
-      throw UsageError(fmt::format("--vary {}: the command has no {{{}}}", vary, name));
-  }
+  for (std::size_t i = 0; i < own_.size(); ++i)
+    if (!mentions(words, own_[i].first))
+      throw UsageError(
+          fmt::format("--vary {}: the command has no {{{}}}", request_.vary[i], own_[i].first));
   if (request_.shards && !request_.launcher.empty())
     throw UsageError("--shards and --launcher exclude each other");
   if (!request_.launcher.empty()) {
@@ -288,8 +290,7 @@ void TunePlan::add_memory(std::vector<Dimension>& dimensions) {
 }
 
 void TunePlan::add_own(std::vector<Dimension>& dimensions) {
-  for (const std::string& text : request_.vary) {
-    const auto [name, values] = parse_vary(text);
+  for (const auto& [name, values] : own_) {
     Dimension dimension{.name = name};
     bool numbers = true;
     for (const std::string& value : values) {
@@ -306,18 +307,16 @@ void TunePlan::add_own(std::vector<Dimension>& dimensions) {
   }
 }
 
-Setting TunePlan::setting(const Candidate& candidate) const {
-  Setting setting;
+CommandSetting TunePlan::setting(const Candidate& candidate) const {
+  CommandSetting setting;
   setting.processes = start_of(kProcesses, 1);
   setting.parted = request_.shards || !request_.launcher.empty();
   const auto& dimensions = space().dimensions();
   for (std::size_t d = 0; d < dimensions.size(); ++d) {
     const lab::Level& level = dimensions[d].levels[static_cast<std::size_t>(candidate[d])];
     const std::string& name = dimensions[d].name;
-    const bool is_own = std::any_of(request_.vary.begin(), request_.vary.end(),
-                                    [&](const auto& v) { return parse_vary(v).first == name; });
     if (candidate[d] != 0) setting.as_started = false;
-    if (is_own) {
+    if (is_own(name)) {
       setting.values.emplace_back(name, level.text());
     } else if (level.is_number()) {
       const auto number = static_cast<int>(level.number());
@@ -345,7 +344,7 @@ Setting TunePlan::setting(const Candidate& candidate) const {
   return setting;
 }
 
-RunPlan TunePlan::run_plan(const Setting& setting, int process) const {
+RunPlan TunePlan::run_plan(const CommandSetting& setting, int process) const {
   return plan_run(run_request(setting, process), topology_, environment_, true);
 }
 
@@ -353,7 +352,7 @@ double TunePlan::pus(const Candidate& candidate) const {
   return std::min(space().workers(candidate), double(topology_.pus().size()));
 }
 
-lab::ChildCommand TunePlan::command_of(const Setting& setting, int process) const {
+lab::ChildCommand TunePlan::command_of(const CommandSetting& setting, int process) const {
   lab::ChildCommand child{
       .arguments = filled(request_.command, values_of(setting, std::to_string(process)))};
   if (setting.as_started) return child;
@@ -368,7 +367,7 @@ lab::ChildCommand TunePlan::command_of(const Setting& setting, int process) cons
   return child;
 }
 
-std::vector<lab::ChildCommand> TunePlan::commands(const Setting& setting) const {
+std::vector<lab::ChildCommand> TunePlan::commands(const CommandSetting& setting) const {
   if (!request_.launcher.empty()) return {as_printed(setting, false)};
   std::vector<lab::ChildCommand> all;
   const int count = request_.shards ? setting.processes : 1;
@@ -376,14 +375,14 @@ std::vector<lab::ChildCommand> TunePlan::commands(const Setting& setting) const 
   return all;
 }
 
-lab::ChildCommand TunePlan::as_printed(const Setting& setting, bool bare) const {
+lab::ChildCommand TunePlan::as_printed(const CommandSetting& setting, bool bare) const {
   if (bare) return {.arguments = bare_words(setting, 0)};
   const std::string self = std::filesystem::read_symlink("/proc/self/exe").string();
   return {.arguments =
               start_words(setting, request_.command, request_.launcher, request_.shards, self)};
 }
 
-bool TunePlan::has_bare_equal(const Setting& setting) const {
+bool TunePlan::has_bare_equal(const CommandSetting& setting) const {
   if (!request_.launcher.empty() || request_.shards) return false;
   const std::vector<std::string> words = bare_words(setting, 0);
   return std::all_of(words.begin(), words.end(), [](const std::string& word) {
@@ -391,12 +390,12 @@ bool TunePlan::has_bare_equal(const Setting& setting) const {
   });
 }
 
-std::string TunePlan::line(const Setting& setting) const {
+std::string TunePlan::line(const CommandSetting& setting) const {
   return shell_line(
       start_words(setting, request_.command, request_.launcher, request_.shards, "tabane"));
 }
 
-std::vector<std::string> TunePlan::bare_words(const Setting& setting, int process) const {
+std::vector<std::string> TunePlan::bare_words(const CommandSetting& setting, int process) const {
   const lab::ChildCommand child = command_of(setting, process);
   std::vector<std::string> words;
   if (!child.environment.empty()) words.emplace_back("env");
@@ -410,13 +409,13 @@ std::vector<std::string> TunePlan::bare_words(const Setting& setting, int proces
   return words;
 }
 
-std::string TunePlan::bare_line(const Setting& setting) const {
+std::string TunePlan::bare_line(const CommandSetting& setting) const {
   if (setting.as_started)
     return shell_line(
         start_words(setting, request_.command, request_.launcher, request_.shards, ""));
   if (!request_.launcher.empty()) {
     // The launcher places its ranks; what else there is goes through the environment.
-    Setting one = setting;
+    CommandSetting one = setting;
     one.placement.clear();
     std::vector<std::string> words =
         filled(lab::words_of_line(request_.launcher), values_of(setting, "0"));
@@ -430,7 +429,7 @@ std::string TunePlan::bare_line(const Setting& setting) const {
   return lines + "wait";
 }
 
-std::string TunePlan::slurm_script(const Setting& setting) const {
+std::string TunePlan::slurm_script(const CommandSetting& setting) const {
   const bool several = setting.parted;
   const int tasks = several ? setting.processes : 1;
   const auto all = static_cast<int>(topology_.pus().size());

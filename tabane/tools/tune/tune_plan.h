@@ -18,7 +18,7 @@ namespace tabane::program {
 using Values = std::vector<std::pair<std::string, std::string>>;  // name and value
 
 // What one candidate changes.
-struct Setting {
+struct CommandSetting {
   bool as_started = true;
   int processes = 1;
   bool parted = false;                       // each process has its part of the machine
@@ -31,27 +31,27 @@ struct Setting {
 };
 
 // Whether more than the command's own arguments differs from how it was started.
-bool needs_surroundings(const Setting& setting);
+bool needs_surroundings(const CommandSetting& setting);
 
 // Returns the values of the placeholders of a command. index: of the process.
-Values values_of(const Setting& setting, const std::string& index);
+Values values_of(const CommandSetting& setting, const std::string& index);
 std::vector<std::string> filled(const std::vector<std::string>& words, const Values& values);
 
 // The request of `tabane run` for one of the processes of a setting.
-RunRequest run_request(const Setting& setting, int process);
+RunRequest run_request(const CommandSetting& setting, int process);
 // The options of `tabane run` that ask for a setting. part: "0/4", "launcher"; empty: none.
-std::vector<std::string> run_options(const Setting& setting, const std::string& part);
+std::vector<std::string> run_options(const CommandSetting& setting, const std::string& part);
 
 // How a command with placeholders is started so. launcher, shards: as of TuneRequest. program:
 // tabane.
-std::vector<std::string> start_words(const Setting& setting,
+std::vector<std::string> start_words(const CommandSetting& setting,
                                      const std::vector<std::string>& command,
                                      const std::string& launcher, bool shards,
                                      const std::string& program);
 
-lab::Json to_json(const Setting& setting);
+lab::Json to_json(const CommandSetting& setting);
 // throws: core::UsageError for what is no setting.
-Setting setting_from_json(const lab::Json& json);
+CommandSetting setting_from_json(const lab::Json& json);
 
 // A line for the shell with the words, in which `variable` stands for every kIndexMark.
 inline constexpr const char* kIndexMark = "\1";
@@ -80,20 +80,20 @@ class TunePlan {
   const std::vector<std::pair<std::string, std::string>>& left_out() const { return left_out_; }
   std::vector<std::string> warnings() const { return warnings_; }
 
-  Setting setting(const lab::tune::Candidate& candidate) const;
+  CommandSetting setting(const lab::tune::Candidate& candidate) const;
   // The processes of one run, to be started together.
-  std::vector<lab::ChildCommand> commands(const Setting& setting) const;
+  std::vector<lab::ChildCommand> commands(const CommandSetting& setting) const;
   // What the line that is printed starts: line(), or bare_line() if that is to be.
-  lab::ChildCommand as_printed(const Setting& setting, bool bare) const;
+  lab::ChildCommand as_printed(const CommandSetting& setting, bool bare) const;
   // Whether bare_line() is one command, does all that line() does, and its programs are installed.
-  bool has_bare_equal(const Setting& setting) const;
+  bool has_bare_equal(const CommandSetting& setting) const;
   // PUs that a run can use.
   double pus(const lab::tune::Candidate& candidate) const;
 
   // For the shell: with tabane, without it, and as a script of Slurm.
-  std::string line(const Setting& setting) const;
-  std::string bare_line(const Setting& setting) const;
-  std::string slurm_script(const Setting& setting) const;
+  std::string line(const CommandSetting& setting) const;
+  std::string bare_line(const CommandSetting& setting) const;
+  std::string slurm_script(const CommandSetting& setting) const;
 
  private:
   void add_workers(std::vector<lab::tune::Dimension>& dimensions);
@@ -101,13 +101,15 @@ class TunePlan {
   void add_memory(std::vector<lab::tune::Dimension>& dimensions);
   void add_own(std::vector<lab::tune::Dimension>& dimensions);
   bool wanted(const std::string& factor);
+  bool is_own(const std::string& factor) const;  // of --vary
   void check_placeholders() const;
   int start_of(const std::string& name, int otherwise) const;
-  RunPlan run_plan(const Setting& setting, int process) const;
-  lab::ChildCommand command_of(const Setting& setting, int process) const;
-  std::vector<std::string> bare_words(const Setting& setting, int process) const;
+  RunPlan run_plan(const CommandSetting& setting, int process) const;
+  lab::ChildCommand command_of(const CommandSetting& setting, int process) const;
+  std::vector<std::string> bare_words(const CommandSetting& setting, int process) const;
 
   TuneRequest request_;
+  std::vector<std::pair<std::string, std::vector<std::string>>> own_;  // factors of --vary
   const core::Topology topology_;
   Lookup environment_;
   bool processes_vary_ = false, threads_in_command_ = false;

@@ -38,7 +38,7 @@ std::vector<std::string> names(const TunePlan& made) {
 }
 
 // The candidate with these levels, as text, and all others as started.
-Setting setting(const TunePlan& made, const Variables& levels) {
+CommandSetting setting(const TunePlan& made, const Variables& levels) {
   lab::tune::Candidate candidate;
   for (const auto& dimension : made.space().dimensions()) {
     const auto wanted = levels.find(dimension.name);
@@ -94,7 +94,7 @@ TEST(TunePlan, FillsPlaceholdersAlsoOfTheCommandAsStarted) {
 
 TEST(TunePlan, StartsWhatThePrintedLinesSay) {
   const TunePlan made = plan({.command = {"./work"}, .only = {"threads"}});
-  const Setting eight = setting(made, {{"threads", "8"}});
+  const CommandSetting eight = setting(made, {{"threads", "8"}});
   EXPECT_TRUE(made.has_bare_equal(eight));
   const auto bare = made.as_printed(eight, true).arguments;
   EXPECT_EQ(shell_line(bare), made.bare_line(eight));
@@ -107,7 +107,8 @@ TEST(TunePlan, GivesEachShardItsPartOfTheMachine) {
   const TunePlan made = plan({.command = {"./work", "{index}", "{processes}"},
                               .shards = true,
                               .only = {"processes", "threads", "placement"}});
-  const Setting two = setting(made, {{"processes", "2"}, {"threads", "4"}, {"placement", "numa"}});
+  const CommandSetting two =
+      setting(made, {{"processes", "2"}, {"threads", "4"}, {"placement", "numa"}});
   const auto commands = made.commands(two);
   ASSERT_EQ(commands.size(), 2u);
   EXPECT_EQ(commands[1].arguments, (std::vector<std::string>{"./work", "1", "2"}));
@@ -148,11 +149,11 @@ TEST(TunePlan, RefusesWhatCannotBeMeant) {
   EXPECT_NE(refusal({.command = {"a"}, .start = {"threads=0"}}), "");
 }
 
-TEST(Setting, IsReadAsItWasWritten) {
+TEST(CommandSetting, IsReadAsItWasWritten) {
   const TunePlan made = plan({.command = {"a", "{b}"}, .shards = true, .vary = {"b=x y,z"}});
   for (const auto& candidate : made.space().candidates()) {
-    const Setting one = made.setting(candidate);
-    const Setting read = setting_from_json(to_json(one));
+    const CommandSetting one = made.setting(candidate);
+    const CommandSetting read = setting_from_json(to_json(one));
     EXPECT_EQ(made.line(one), made.line(read));
     EXPECT_EQ(made.bare_line(one), made.bare_line(read));
   }

@@ -24,7 +24,7 @@ constexpr const char* kWhatToUse = "tune.table.1";
 TuneData data_of(const Space& space, const Tuning& tuning, const TuningHeader& header) {
   TuneData data{space, tuning, header};
   data.values.resize(space.candidates().size());
-  for (const Run& run : tuning.runs)
+  for (const TunedRun& run : tuning.runs)
     if (run.outcome.refused.empty() && !run.outcome.stopped)
       data.values[run.proposal.candidate].push_back(data.shown(run.outcome.value));
   return data;
@@ -39,11 +39,6 @@ Entry median_of(const TuneData& data, std::size_t candidate) {
 }
 
 // ---- what was found ----
-
-// "6 processes, 4 threads, numa, jemalloc"
-std::string setting_text(const TuneData& data, std::size_t candidate) {
-  return data.text(candidate);
-}
 
 std::string gain_text(const core::Ratio& ratio) {
   return text_of(Entry(ratio.value, "ratio", ratio.interval));
@@ -64,10 +59,10 @@ struct LoadOfOthers {
 };
 
 // Null if the system did not say.
-std::optional<LoadOfOthers> others_load(std::span<const Run> runs) {
+std::optional<LoadOfOthers> others_load(std::span<const TunedRun> runs) {
   LoadOfOthers load;
   double seconds = 0;
-  for (const Run& run : runs) {
+  for (const TunedRun& run : runs) {
     if (!run.outcome.others_pus) continue;
     load.mean += *run.outcome.others_pus * run.outcome.seconds;
     load.most = std::max(load.most, *run.outcome.others_pus);
@@ -88,8 +83,8 @@ std::vector<std::string> notes_of_load(const Tuning& tuning) {
         "at other moments, beyond chance, and in these rounds it was slower than in its quiet "
         "ones. Something else used the machine.",
         tuning.proof->left_out, tuning.proof->winner.size()));
-  std::vector<Run> proof;
-  for (const Run& run : tuning.runs)
+  std::vector<TunedRun> proof;
+  for (const TunedRun& run : tuning.runs)
     if (run.proposal.phase == Phase::proof) proof.push_back(run);
   const auto others = others_load(proof);
   if (others && others->mean > kLoadToTell)
@@ -105,7 +100,7 @@ void add_what_to_use(Record& record, const TuneData& data) {
   const Tuning& tuning = data.tuning;
   const std::size_t chosen = tuning.chosen();
   Rows rows{{"what", "found"}, {}};
-  rows.rows.push_back({"setting", setting_text(data, chosen)});
+  rows.rows.push_back({"setting", data.text(chosen)});
   rows.rows.push_back({"made best", data.header.goal});
   rows.rows.push_back({"as started", text_of(median_of(data, 0))});
   if (tuning.best != 0) {
@@ -143,8 +138,9 @@ void add_best(Record& record, const TuneData& data) {
   if (order.size() > kMostShown) order.resize(kMostShown);
   if (std::find(order.begin(), order.end(), 0u) == order.end() && data.was_run(0))
     order.push_back(0);
-  const bool raced = std::any_of(data.tuning.runs.begin(), data.tuning.runs.end(),
-                                 [](const Run& r) { return r.proposal.phase == Phase::racing; });
+  const bool raced =
+      std::any_of(data.tuning.runs.begin(), data.tuning.runs.end(),
+                  [](const TunedRun& r) { return r.proposal.phase == Phase::racing; });
   Rows rows{{"candidate", "runs", data.header.goal}, {}};
   if (raced) rows.columns.push_back("gain in the same rounds");
   for (const std::size_t i : order) {
@@ -167,7 +163,7 @@ void add_best(Record& record, const TuneData& data) {
 
 void add_refused(Record& record, const TuneData& data) {
   std::map<std::string, std::vector<std::size_t>> reasons;
-  for (const Run& run : data.tuning.runs)
+  for (const TunedRun& run : data.tuning.runs)
     if (!run.outcome.refused.empty())
       reasons[run.outcome.refused].push_back(run.proposal.candidate);
   Rows rows{{"why", "candidates", "for example"}, {}};
@@ -195,7 +191,7 @@ void add_not_tried(Record& record, const TuneData& data) {
     const Belief belief = search.belief(i);
     (belief.mean - 2 * belief.deviation() > best ? hopeless : unknown) += 1;
   }
-  for (const Run& run : data.tuning.runs) stopped += run.outcome.stopped;
+  for (const TunedRun& run : data.tuning.runs) stopped += run.outcome.stopped;
   if (stopped > 0)
     rows.rows.push_back({fmt::format("the end of {} {}", stopped, stopped == 1 ? "run" : "runs"),
                          "more than 4 times the best so far had passed"});
@@ -210,14 +206,14 @@ void add_not_tried(Record& record, const TuneData& data) {
 
 // ---- kept ----
 
-Json json_of(const Space& space, const std::vector<Run>& runs) {
+Json json_of(const Space& space, const std::vector<TunedRun>& runs) {
   Json dimensions = Json::array(), all = Json::array();
   for (const Dimension& dimension : space.dimensions()) {
     Json levels = Json::array();
     for (const Level& level : dimension.levels) levels.push_back(level.text());
     dimensions.push_back({{"name", dimension.name}, {"levels", levels}});
   }
-  for (const Run& run : runs) {
+  for (const TunedRun& run : runs) {
     Json one = {{"candidate", run.proposal.candidate},
                 {"phase", static_cast<int>(run.proposal.phase)},
                 {"round", run.proposal.round},
@@ -333,17 +329,17 @@ const Json& kept_of(const Record& record) {
   return detail.at("kept");
 }
 
-std::vector<Run> runs_of(const Record& record, const Space& space) {
+std::vector<TunedRun> runs_of(const Record& record, const Space& space) {
   const Json& detail = detail_of(record);
   const Json now = json_of(space, {});
   if (detail.value("dimensions", Json()) != now.at("dimensions") ||
       detail.value("combinations", Json()) != now.at("combinations"))
     throw core::UsageError(
         "it varied something else: give the options with which it was made, on the same machine");
-  std::vector<Run> runs;
+  std::vector<TunedRun> runs;
   try {
     for (const Json& one : detail.at("runs")) {
-      Run run;
+      TunedRun run;
       run.proposal.candidate = one.at("candidate").get<std::size_t>();
       run.proposal.phase = static_cast<Phase>(one.at("phase").get<int>());
       run.proposal.round = one.at("round").get<int>();

@@ -38,7 +38,7 @@ const Json& kept_of(const Record& record);
 
 // The runs of a record over the same space.
 // throws: core::UsageError if it is of no tuning or of another space, and says what differs.
-std::vector<Run> runs_of(const Record& record, const Space& space);
+std::vector<TunedRun> runs_of(const Record& record, const Space& space);
 
 // Why what was found on the record's machine is not to be used on this one; empty: it is the same.
 std::string machine_differs(const Record& record, const core::Topology& topology);

@@ -1,5 +1,6 @@
 """tabane tune -- command, as its users meet it."""
 
+import functools
 import json
 import os
 import signal
@@ -34,7 +35,16 @@ class InFolder(unittest.TestCase):
 
 # Sleeps longer the more blocks there are: what is best is known.
 SLOW = ["sh", "-c", "sleep 0.0{block}"]
-VARIED = ["-r", "24", "--repeat", "1", "--vary", "block=8,1", "--only", "block"]
+VARIED = ["-r", "24", "--repeat", "1", "--vary", "block=4,1", "--only", "block"]
+
+
+@functools.cache
+def tuned():
+    """The text of a record of VARIED and SLOW."""
+    with tempfile.TemporaryDirectory() as folder:
+        subprocess.run([TABANE, "tune", "-q", *VARIED, "--", *SLOW], cwd=folder, check=True,
+                       capture_output=True, timeout=300)
+        return Path(folder, "tuned.json").read_text()
 
 
 class Winner(InFolder):
@@ -44,8 +54,8 @@ class Winner(InFolder):
         self.assertRegex(result.stdout, r"block 1: [\d.]+ \[[\d.]+, [\d.]+\] times as fast as")
         self.assertIn("Use from now on", result.stdout)
         self.assertIn("sleep 0.01", result.stdout)
-        self.assertIn("tabane run --tuned tuned.json --vary block=8,1 -- sh -c", result.stdout)
-        tuned = ["run", "--tuned", "tuned.json", "--vary", "block=8,1"]
+        self.assertIn("tabane run --tuned tuned.json --vary block=4,1 -- sh -c", result.stdout)
+        tuned = ["run", "--tuned", "tuned.json", "--vary", "block=4,1"]
         again = self.tabane(*tuned, "--dry-run", "--", *SLOW)
         self.assertEqual(again.returncode, 0, again.stderr)
         self.assertIn("sleep 0.01", again.stdout)
@@ -53,7 +63,8 @@ class Winner(InFolder):
         self.assertEqual(shown.stdout, "1\n", shown.stderr)
 
     def test_is_not_named_where_nothing_matters(self):
-        result = self.tune("-r", "30", "--only", "threads,allocator", "--", "sleep", "0.01")
+        result = self.tune("-r", "30", "--repeat", "2", "--only", "threads,allocator", "--",
+                           "sleep", "0.01")
         self.assertEqual(result.returncode, 0, result.stderr)
         # The last where the machine was too busy to tell.
         self.assertRegex(result.stdout, "Nothing (is surely|was found)|times as fast as|"
@@ -104,7 +115,7 @@ class Proof(InFolder):
     def test_starts_the_line_of_shards_that_is_printed(self):
         result = self.tune("-r", "24", "--repeat", "1", "--shards", "--only", "processes",
                            "--most-processes", "2",
-                           "--", "sh", "-c", "sleep 0.$((3 - {processes}))",
+                           "--", "sh", "-c", "sleep 0.0$((9 - 4 * {processes}))",
                            **self.log_starts_of("seq"))
         self.assertEqual(result.returncode, 0, result.stderr)
         self.assertIn("processes 2: ", result.stdout)
@@ -113,7 +124,7 @@ class Proof(InFolder):
 
     def test_starts_a_line_without_tabane_where_runs_are_short(self):
         result = self.tune("-r", "24", "--repeat", "1", "--only", "threads", "--", "sh", "-c",
-                           "sleep 0.0${OMP_NUM_THREADS:-9}", **self.log_starts_of("env"))
+                           "sleep 0.0${OMP_NUM_THREADS:-5}", **self.log_starts_of("env"))
         self.assertEqual(result.returncode, 0, result.stderr)
         self.assertRegex(result.stdout, "Use from now on\n\n  env OMP_NUM_THREADS=1 ")
         self.assertIn("or, by tabane", result.stdout)
@@ -184,9 +195,9 @@ class Page(InFolder):
 
 class Saved(InFolder):
     def test_tunings_of_one_command_are_compared_by_their_settings(self):
-        for name, values in (("a", "8,1,3"), ("b", "8,3,1")):
-            result = self.tune("-r", "24", "--save", name, "--vary", f"block={values}", "--only",
-                               "block", "--", *SLOW)
+        for name, values in (("a", "4,1,3"), ("b", "4,3,1")):
+            result = self.tune("-r", "24", "--repeat", "1", "--save", name, "--vary",
+                               f"block={values}", "--only", "block", "--", *SLOW)
             self.assertEqual(result.returncode, 0, result.stderr)
         names = [one["name"] for one in self.record("a")["results"]]
         self.assertIn("tune.setting.as_started", names)
@@ -198,15 +209,15 @@ class Saved(InFolder):
 
     def test_tunings_of_different_commands_are_not_compared(self):
         for name, command in (("a", SLOW), ("b", ["sh", "-c", "sleep 0.02; : {block}"])):
-            result = self.tune("-r", "18", "--save", name, "--vary", "block=8,1", "--only",
-                               "block", "--", *command)
+            result = self.tune("-r", "18", "--repeat", "1", "--save", name, "--vary",
+                               "block=4,1", "--only", "block", "--", *command)
             self.assertEqual(result.returncode, 0, result.stderr)
         result = self.tabane("compare", "a", "b")
         self.assertEqual(result.returncode, 2, result.stdout)
         self.assertIn("the command", result.stderr)
 
     def test_a_tuning_of_another_command_is_not_replaced(self):
-        self.assertEqual(self.tune(*VARIED, "--", *SLOW).returncode, 0)
+        (self.path / "tuned.json").write_text(tuned())
         before = self.record()
         result = self.tune(*VARIED, "--", "sh", "-c", "echo x >> log; sleep 0.0{block}")
         self.assertEqual(result.returncode, 2)
@@ -222,27 +233,28 @@ class Saved(InFolder):
 
 class Candidates(InFolder):
     def test_that_fail_are_told_and_never_chosen(self):
-        result = self.tune("-r", "24", "--vary", "block=8,1,2", "--only", "block", "--", "sh", "-c",
-                           "test {block} != 1 && sleep 0.0{block}")
+        result = self.tune("-r", "24", "--repeat", "1", "--vary", "block=5,1,2", "--only", "block",
+                           "--", "sh", "-c", "test {block} != 1 && sleep 0.0{block}")
         self.assertEqual(result.returncode, 0, result.stderr)
         self.assertIn("exit code 1", result.stdout)
         self.assertIn("block 2: ", result.stdout)
 
     def test_that_print_something_else_are_out_of_the_question(self):
         command = "test $OMP_NUM_THREADS && echo wrong; sleep 0.02; true"
-        result = self.tune("-r", "24", "--only", "threads", "--", "sh", "-c", command)
+        result = self.tune("-r", "24", "--repeat", "1", "--only", "threads", "--", "sh", "-c",
+                           command)
         self.assertEqual(result.returncode, 0, result.stderr)
         self.assertIn("it printed something else", result.stdout)
         self.assertIn("Nothing was found", result.stdout)
 
     def test_that_hang_are_ended(self):
-        result = self.tune("-r", "20", "--timeout", "0.5", "--vary", "t=0.1,20", "--only", "t",
-                           "--", "sleep", "{t}")
+        result = self.tune("-r", "20", "--repeat", "1", "--timeout", "0.5", "--vary", "t=0.02,20",
+                           "--only", "t", "--", "sleep", "{t}")
         self.assertEqual(result.returncode, 0, result.stderr)
         self.assertIn("Nothing was found", result.stdout)
 
     def test_of_which_a_check_fails_are_out_of_the_question(self):
-        result = self.tune("-r", "24", "--vary", "block=8,1", "--only", "block",
+        result = self.tune("-r", "24", "--repeat", "1", "--vary", "block=4,1", "--only", "block",
                            "--check", "! grep -q 1 said", "--", "sh", "-c",
                            "echo {block} > said; sleep 0.0{block}")
         self.assertEqual(result.returncode, 0, result.stderr)
@@ -295,8 +307,7 @@ class Refusal(InFolder):
                 self.assertFalse((self.path / "tuned.json").exists())
 
     def test_of_a_record_of_another_machine(self):
-        self.assertEqual(self.tune(*VARIED, "--", *SLOW).returncode, 0)
-        record = self.record()
+        record = json.loads(tuned())
         record["machine"]["summary"] = "1 package x 9999 cores"
         (self.path / "tuned.json").write_text(json.dumps(record))
         result = self.tabane("run", "--tuned", "tuned.json", "--", "true")
@@ -313,8 +324,7 @@ class Foreign(InFolder):
 
     def setUp(self):
         super().setUp()
-        self.assertEqual(self.tune(*VARIED, "--", *SLOW).returncode, 0)
-        self.tuned = self.record()
+        self.tuned = json.loads(tuned())
 
     def run_tuned(self, *options, **changed):
         kept = self.tuned["views"][0]["details"]["tuning"]["kept"]
@@ -325,18 +335,18 @@ class Foreign(InFolder):
 
     def test_brings_no_launcher(self):
         line = "sh -c 'touch launched; echo \x1b[2J'"
-        result = self.run_tuned("--vary", "block=8,1", launcher=line)
+        result = self.run_tuned("--vary", "block=4,1", launcher=line)
         self.assertEqual(result.returncode, 2)
         self.assertIn("it was tuned with --launcher", result.stderr)
         self.assertNotIn("\x1b", result.stderr)
         self.assertFalse((self.path / "launched").exists())
-        result = self.run_tuned("--vary", "block=8,1", "--launcher", "env A={processes}",
+        result = self.run_tuned("--vary", "block=4,1", "--launcher", "env A={processes}",
                                 launcher="env A={processes}")
         self.assertEqual(result.returncode, 0, result.stderr)
 
     def test_brings_no_values(self):
         values = {"block": "1; touch valued \x1b[2J"}
-        for options in ([], ["--vary", "block=8,1"], ["--vary", "other=1; touch valued \x1b[2J"]):
+        for options in ([], ["--vary", "block=4,1"], ["--vary", "other=1; touch valued \x1b[2J"]):
             result = self.run_tuned(*options, values=values)
             self.assertEqual(result.returncode, 2, result.stdout)
             self.assertIn("it was tuned with --vary block and puts 1; touch valued", result.stderr)
@@ -344,7 +354,7 @@ class Foreign(InFolder):
 
     def test_brings_no_words_but_those_of_settings(self):
         for key in ("placement", "memory", "allocator"):
-            result = self.run_tuned("--vary", "block=8,1", **{key: "near\x1b[2J"})
+            result = self.run_tuned("--vary", "block=4,1", **{key: "near\x1b[2J"})
             self.assertEqual(result.returncode, 2)
             self.assertNotIn("\x1b", result.stderr)
             self.tuned = json.loads((self.path / "tuned.json").read_text())
@@ -353,11 +363,14 @@ class Foreign(InFolder):
 
 class Interrupted(InFolder):
     def test_keeps_what_is_known_and_is_gone_on_with(self):
-        arguments = ["tune", "-q", "-r", "1000", "--vary", "block=8,1,2,3", "--only", "block", "--",
-                     *SLOW]
+        command = ["sh", "-c", "echo x >> log; sleep 0.0{block}"]
+        varied = ["--repeat", "1", "--vary", "block=4,1,2,3", "--only", "block"]
+        log = self.path / "log"
+        arguments = ["tune", "-q", "-r", "1000", *varied, "--", *command]
         with subprocess.Popen([TABANE, *arguments], cwd=self.path, stdout=subprocess.PIPE,
                               stderr=subprocess.PIPE, text=True, env=self.environment) as process:
-            time.sleep(3)
+            while not log.exists() or len(log.read_text().split()) < 12:
+                time.sleep(0.01)
             process.send_signal(signal.SIGINT)
             stdout, stderr = process.communicate(timeout=60)
         self.assertEqual(process.returncode, -signal.SIGINT, stderr)
@@ -367,15 +380,14 @@ class Interrupted(InFolder):
         self.assertGreater(runs, 2)
         self.assertRegex(stdout, "best so far|Nothing|times as fast as")
         (self.path / "tuned.json").rename(self.path / "kept.json")
-        result = self.tune("-r", "24", "--resume", "kept.json", "--vary", "block=8,1,2,3",
-                           "--only", "block", "--", *SLOW)
+        result = self.tune("-r", "24", "--resume", "kept.json", *varied, "--", *command)
         self.assertEqual(result.returncode, 0, result.stderr)
         self.assertFalse((self.path / "tuned.json").exists())
         after = self.record("kept.json")["views"][0]["details"]["tuning"]["runs"]
         self.assertGreater(len(after), runs)
         self.assertRegex(result.stdout, "block [123]: ")
-        other = self.tune("-r", "24", "--resume", "kept.json", "--vary", "block=8,1", "--only",
-                          "block", "--", *SLOW)
+        other = self.tune("-r", "24", "--resume", "kept.json", "--vary", "block=4,1", "--only",
+                          "block", "--", *command)
         self.assertEqual(other.returncode, 2)
 
 

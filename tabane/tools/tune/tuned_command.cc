@@ -153,12 +153,12 @@ std::string TunedCommand::no_memory_for(std::size_t candidate) const {
                      core::format_bytes(static_cast<std::uint64_t>(*usable)));
 }
 
-bool TunedCommand::is_better_bare(const Setting& setting) const {
+bool TunedCommand::is_better_bare(const CommandSetting& setting) const {
   return first_seconds_ < kStartMatters && needs_surroundings(setting) &&
          plan_.has_bare_equal(setting);
 }
 
-std::vector<lab::ChildCommand> TunedCommand::commands(const Setting& setting,
+std::vector<lab::ChildCommand> TunedCommand::commands(const CommandSetting& setting,
                                                       bool as_printed) const {
   std::vector<lab::ChildCommand> all = plan_.commands(setting);
   // The system would count what tabane holds itself as the peak of the command.
@@ -285,7 +285,7 @@ int TunedCommand::repeat_for(const lab::tune::Budget& budget) const {
 // Shards print their parts each, and what is the user's own may print something else.
 bool TunedCommand::prints_the_same(const lab::tune::Proposal& proposal,
                                    const Measured& measured) const {
-  const Setting setting = plan_.setting(plan_.space().candidates()[proposal.candidate]);
+  const CommandSetting setting = plan_.setting(plan_.space().candidates()[proposal.candidate]);
   const bool parts = plan_.request().shards && setting.processes > 1;
   return output_hash_.empty() || parts || !setting.values.empty() ||
          measured.last.output_hash == output_hash_;

@@ -67,7 +67,7 @@ class TunedCommand {
   lab::tune::RunResult run(const lab::tune::Proposal& proposal);
   // Whether runs are so short that the start of `tabane run` matters, and a line without it does
   // the same: then that is the line to use.
-  bool is_better_bare(const Setting& setting) const;
+  bool is_better_bare(const CommandSetting& setting) const;
 
   double timeout_seconds() const { return timeout_seconds_; }
   const std::vector<std::string>& warnings() const { return warnings_; }
@@ -84,7 +84,7 @@ class TunedCommand {
   Measured measure(std::size_t candidate, double run_limit, double limit, bool as_printed);
   int repeat_for(const lab::tune::Budget& budget) const;
   bool prints_the_same(const lab::tune::Proposal& proposal, const Measured& measured) const;
-  std::vector<lab::ChildCommand> commands(const Setting& setting, bool as_printed) const;
+  std::vector<lab::ChildCommand> commands(const CommandSetting& setting, bool as_printed) const;
   void know_first(const lab::ChildRun& run, const lab::tune::Budget& budget);
   double limit_of_first(const lab::tune::Budget& budget) const;
   void run_line(const std::string& line, const char* what);

@@ -25,10 +25,10 @@ class Tuner {
  public:
   Tuner(const Space& space, const Budget& budget, const RunCandidate& run, const Hooks& hooks)
       : space_(space), budget_(budget), run_(run), hooks_(hooks) {
-    tuning_.search = std::make_unique<Search>(space, SearchLimits{});
+    tuning_.search = std::make_unique<Search>(space, Budget{});
   }
 
-  Tuning tune(const std::vector<Run>& earlier) {
+  Tuning tune(const std::vector<TunedRun>& earlier) {
     const double start = core::tick_clock().now();
     resume(earlier);
     try {
@@ -55,8 +55,8 @@ class Tuner {
  private:
   Search& search() { return *tuning_.search; }
 
-  void resume(const std::vector<Run>& earlier) {
-    for (const Run& run : earlier) {
+  void resume(const std::vector<TunedRun>& earlier) {
+    for (const TunedRun& run : earlier) {
       if (run.proposal.phase != Phase::proof) search().tell(run.proposal, run.outcome);
       tuning_.runs.push_back(run);
     }
@@ -80,14 +80,14 @@ class Tuner {
     search().tell({}, outcome);
   }
 
-  std::span<const Run> fresh_runs() const { return std::span(tuning_.runs).subspan(first_); }
+  std::span<const TunedRun> fresh_runs() const { return std::span(tuning_.runs).subspan(first_); }
 
   double runs_done() const { return double(tuning_.runs.size() - first_); }
 
   // Seconds of one run of the command as started.
   double base_seconds() const {
     std::vector<double> seconds;
-    for (const Run& run : tuning_.runs)
+    for (const TunedRun& run : tuning_.runs)
       if (run.proposal.candidate == 0 && run.outcome.refused.empty())
         seconds.push_back(run.outcome.seconds);
     return seconds.empty() ? 0 : core::median(seconds);
@@ -106,18 +106,18 @@ class Tuner {
   void limit_search() {
     const double base = base_seconds();
     require_one_round(budget_, base);
-    SearchLimits limits;
+    Budget of_search;
     if (budget_.runs > 0) {
       const auto [searching, early] = shares(budget_.runs, 1);
-      limits.most_runs = int(search().runs() - runs_done() + searching);
+      of_search.runs = int(search().runs() - runs_done() + searching);
       early_runs_ = early / searching;
     }
     if (budget_.seconds > 0) {
       const auto [searching, early] = shares(budget_.seconds, base);
-      limits.most_seconds = search().seconds() - spent_ + searching;
+      of_search.seconds = search().seconds() - spent_ + searching;
       early_seconds_ = early / searching;
     }
-    search().set_limits(limits);
+    search().set_budget(of_search);
   }
 
   // As many pairs as the budget holds, decided before the first of them is seen.
@@ -176,7 +176,7 @@ class Tuner {
   Proof proof_so_far() const {
     Proof proof = rounds_of(fresh_runs(), Phase::proof, 0, tuning_.best);
     std::vector<double> as_started;
-    for (const Run& run : fresh_runs())
+    for (const TunedRun& run : fresh_runs())
       if (run.proposal.candidate == 0 && run.outcome.refused.empty() && !run.outcome.stopped)
         as_started.push_back(run.outcome.value);
     proof.leave_out_load(as_started);
@@ -272,14 +272,14 @@ void require_one_round(const Budget& budget, double run_seconds) {
 }
 
 Tuning tune_command(const Space& space, const Budget& budget, const RunCandidate& run,
-                    const Hooks& hooks, const std::vector<Run>& earlier) {
+                    const Hooks& hooks, const std::vector<TunedRun>& earlier) {
   return Tuner(space, budget, run, hooks).tune(earlier);
 }
 
-Proof rounds_of(std::span<const Run> runs, Phase phase, std::size_t as_started,
+Proof rounds_of(std::span<const TunedRun> runs, Phase phase, std::size_t as_started,
                 std::size_t winner) {
   std::map<int, std::pair<double, double>> rounds;
-  for (const Run& run : runs) {
+  for (const TunedRun& run : runs) {
     if (run.proposal.phase != phase || !run.outcome.refused.empty() || run.outcome.stopped)
       continue;
     if (run.proposal.candidate == as_started) rounds[run.proposal.round].first = run.outcome.value;

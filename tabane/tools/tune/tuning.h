@@ -14,14 +14,9 @@
 namespace tabane::lab::tune {
 
 // One run of a candidate, as it happened.
-struct Run {
+struct TunedRun {
   Proposal proposal;
   RunResult outcome;
-};
-
-struct Budget {
-  int runs = 0;        // 0: as the time allows
-  double seconds = 0;  // 0: as the runs allow
 };
 
 // Runs a candidate for a tuning. throws: Stopped.
@@ -47,8 +42,8 @@ struct Proof {
 };
 
 struct Tuning {
-  std::vector<Run> runs;  // in order, also those of the tuning that was resumed
-  std::size_t best = 0;   // the choice of the search; what was believed, not proved
+  std::vector<TunedRun> runs;  // in order, also those of the tuning that was resumed
+  std::size_t best = 0;        // the choice of the search; what was believed, not proved
   std::optional<Proof> proof;
   bool complete = false;
   double seconds = 0;
@@ -69,10 +64,11 @@ void require_one_round(const Budget& budget, double run_seconds);
 // throws: core::UsageError if the budget is below the price of one round, and says what that is;
 // core::Error if the command as started does not work.
 Tuning tune_command(const Space& space, const Budget& budget, const RunCandidate& run,
-                    const Hooks& hooks = {}, const std::vector<Run>& earlier = {});
+                    const Hooks& hooks = {}, const std::vector<TunedRun>& earlier = {});
 
 // Values of two candidates in those rounds of a phase, of the race or the proof, in which both ran
 // to the end.
-Proof rounds_of(std::span<const Run> runs, Phase phase, std::size_t as_started, std::size_t winner);
+Proof rounds_of(std::span<const TunedRun> runs, Phase phase, std::size_t as_started,
+                std::size_t winner);
 
 }  // namespace tabane::lab::tune

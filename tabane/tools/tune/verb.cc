@@ -23,7 +23,7 @@ namespace {
 
 constexpr double kUsualBudget = 300;  // seconds
 
-struct Options : StudyOptions {
+struct TuneOptions : StudyOptions {
   lab::CollectivesOptions collectives_study;
   bool collectives = false;
   std::string rules;  // empty: stdout
@@ -33,6 +33,7 @@ struct Options : StudyOptions {
   std::string goal = "time", budget, timeout, resume, export_as;
   std::optional<std::string> given_save;
   int runs = 0;
+  std::string command_line;
 
   // Empty: nowhere.
   std::string save() const { return given_save.value_or(resume.empty() ? "tuned.json" : resume); }
@@ -40,7 +41,7 @@ struct Options : StudyOptions {
 
 // ---- collectives ----
 
-void tune_collectives(const Options& options) {
+void tune_collectives(const TuneOptions& options) {
   const bool to_stdout = options.rules.empty() || options.rules == "-";
   if (to_stdout && options.json.to_stdout())
     throw core::UsageError("--json and the rules would both go to stdout: name a file by --rules");
@@ -58,15 +59,7 @@ void tune_collectives(const Options& options) {
 
 // ---- a command ----
 
-double seconds_of(const char* option, const std::string& text) {
-  try {
-    return core::parse_seconds(text);
-  } catch (const core::UsageError& error) {
-    throw core::UsageError(fmt::format("{}: {}", option, error.what()));
-  }
-}
-
-Judging judging_of(const Options& options) {
+Judging judging_of(const TuneOptions& options) {
   Judging judging = options.judging;
   constexpr std::pair<const char*, Goal> kGoals[] = {{"time", Goal::time},
                                                      {"cpu", Goal::cpu_time},
@@ -85,7 +78,7 @@ Judging judging_of(const Options& options) {
   return judging;
 }
 
-lab::tune::Budget budget_of(const Options& options) {
+lab::tune::Budget budget_of(const TuneOptions& options) {
   lab::tune::Budget budget{.runs = options.runs};
   if (!options.budget.empty())
     budget.seconds = seconds_of("--budget", options.budget);
@@ -98,7 +91,7 @@ lab::tune::Budget budget_of(const Options& options) {
 
 class CommandTuning {
  public:
-  explicit CommandTuning(const Options& options)
+  explicit CommandTuning(const TuneOptions& options)
       : options_(options),
         topology_(core::Topology::detect()),
         judging_(judging_of(options)),
@@ -180,10 +173,10 @@ class CommandTuning {
   }
 
   // How to start the command from now on; the first is the one that was proved.
-  struct Lines {
+  struct StartLines {
     std::string to_use, other, what_is_other;
   };
-  Lines lines_of(const Setting& setting, bool bare) const {
+  StartLines lines_of(const CommandSetting& setting, bool bare) const {
     const std::string with = plan_.line(setting), without = plan_.bare_line(setting);
     if (setting.as_started || with == without) return {with, "", ""};
     if (!bare) return {with, without, "or, without tabane"};
@@ -198,7 +191,7 @@ class CommandTuning {
                       {"setting", to_json(*setting_)}};
     const bool metric = judging_.goal == Goal::metric;
     return {.command = shell_line(request.command),
-            .command_line = command_line(),
+            .command_line = options_.command_line,
             .goal = goal_text(),
             .unit = unit_of(judging_.goal),
             .inverted = metric && judging_.higher_is_better,
@@ -209,36 +202,10 @@ class CommandTuning {
             .warnings = std::move(warnings)};
   }
 
-  // What the search depends on.
-  std::string command_line() const {
-    const TuneRequest& request = plan_.request();
-    return std::string(lab::CommandLine("tabane tune")
-                           .add("--launcher", shell_word_or_none(request.launcher))
-                           .add("--shards", request.shards)
-                           .add("--start", request.start)
-                           .add("--only", request.only)
-                           .add("--without", request.without)
-                           .add("--vary", fmt::format("{}", fmt::join(request.vary, " --vary ")))
-                           .add("--goal", options_.goal == "time" ? "" : options_.goal)
-                           .add("--metric", shell_word_or_none(judging_.metric))
-                           .add("--higher-is-better", judging_.higher_is_better)
-                           .add("--check", shell_word_or_none(judging_.check))
-                           .add("--prepare", shell_word_or_none(judging_.prepare))
-                           .add("--ignore-output", judging_.ignore_output)
-                           .add("--repeat", judging_.repeat.value_or(0))
-                           .add("--budget", options_.budget)
-                           .add("--runs", options_.runs)) +
-           " -- " + shell_line(request.command);
-  }
-
   // "metric 'GFLOPS: ([0-9.]+)'"
   std::string goal_text() const {
     const std::string what(what_it_is(judging_.goal));
     return judging_.goal == Goal::metric ? fmt::format("{} '{}'", what, judging_.metric) : what;
-  }
-
-  static std::string shell_word_or_none(const std::string& word) {
-    return word.empty() ? "" : shell_word(word);
   }
 
   std::string line_by_file() const {
@@ -263,14 +230,14 @@ class CommandTuning {
     if (!options_.save().empty()) fmt::print("\nor\n\n  {}\n", line_by_file());
   }
 
-  const Options& options_;
+  const TuneOptions& options_;
   core::Topology topology_;
   Judging judging_;
   lab::tune::Budget budget_;
   TunePlan plan_;
-  std::vector<lab::tune::Run> earlier_;
-  std::optional<Setting> setting_;  // once it is known
-  Lines lines_;
+  std::vector<lab::tune::TunedRun> earlier_;
+  std::optional<CommandSetting> setting_;  // once it is known
+  StartLines lines_;
 };
 
 std::vector<Option> varying_rows(TuneRequest& request) {
@@ -299,7 +266,7 @@ std::vector<Option> varying_rows(TuneRequest& request) {
       {"--oversubscribe", &request.oversubscribe, "Try up to twice as many threads as PUs"}};
 }
 
-std::vector<Option> judging_rows(Options& options) {
+std::vector<Option> judging_rows(TuneOptions& options) {
   Judging& judging = options.judging;
   return {
       {"--goal WHAT",
@@ -323,7 +290,7 @@ std::vector<Option> judging_rows(Options& options) {
        {.range = kAboveZero}}};
 }
 
-std::vector<Option> effort_rows(Options& options) {
+std::vector<Option> effort_rows(TuneOptions& options) {
   return {
       {"-w,--warmup N",
        &options.judging.warmups,
@@ -339,7 +306,8 @@ std::vector<Option> effort_rows(Options& options) {
       {"--export WHAT", &options.export_as, "Print a batch script: slurm", {.choices = {"slurm"}}}};
 }
 
-int run(const Options& options) {
+int run(TuneOptions& options, const Given& given) {
+  options.command_line = options.collectives_study.command_line = command_line_of(given);
   const bool has_command = !options.request.command.empty();
   if (options.collectives) {
     if (has_command) throw core::UsageError("--collectives takes no command");
@@ -352,7 +320,7 @@ int run(const Options& options) {
 }
 
 Definition define() {
-  const auto options = std::make_shared<Options>();
+  const auto options = std::make_shared<TuneOptions>();
   return {table(varying_rows(options->request), judging_rows(*options), effort_rows(*options),
                 std::vector<Option>{
                     {"--collectives", &options->collectives,
@@ -366,7 +334,7 @@ Definition define() {
                                      &options->request.command,
                                      "The command with its arguments, after --",
                                      {.is_command = true}}}),
-          [options](const Given&) { return run(*options); }};
+          [options](const Given& given) { return run(*options, given); }};
 }
 
 }  // namespace

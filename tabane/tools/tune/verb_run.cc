@@ -22,7 +22,7 @@
 namespace tabane::program {
 namespace {
 
-struct Options {
+struct RunOptions {
   RunRequest request;
   bool quiet = false;
   bool dry_run = false;
@@ -55,7 +55,7 @@ int replace_process(std::vector<std::string>& command) {
 
 // What a tuning found, applied to its command or another one.
 struct Tuned {
-  Setting setting;
+  CommandSetting setting;
   std::string launcher;
   bool shards = false;
 };
@@ -81,7 +81,7 @@ Tuned read_tuned(const std::string& file, const core::Topology& topology) {
 
 // What is started is the user's, and what becomes part of the command: a file may be anybody's.
 // throws: core::UsageError for a launcher or a value of the tuning that was not given, too.
-void require_given(const Options& options, const Tuned& tuned) {
+void require_given(const RunOptions& options, const Tuned& tuned) {
   const auto refuse = [&](const std::string& why) {
     throw core::UsageError(
         fmt::format("--tuned {}: {}: a file brings nothing to run; give what "
@@ -101,7 +101,7 @@ void require_given(const Options& options, const Tuned& tuned) {
 }
 
 // Starts the command as it was found to be best. Returns only if it cannot be started.
-int run_tuned(const Options& options, const std::vector<std::string>& command) {
+int run_tuned(const RunOptions& options, const std::vector<std::string>& command) {
   const core::Topology topology = core::Topology::detect();
   const Tuned tuned = read_tuned(options.tuned, topology);
   require_given(options, tuned);
@@ -118,7 +118,7 @@ int run_tuned(const Options& options, const std::vector<std::string>& command) {
   return replace_process(words);
 }
 
-int run(const Options& options) {
+int run(const RunOptions& options) {
   std::vector<std::string> command = options.command;
   if (!options.tuned.empty()) return run_tuned(options, command);
   const auto topology = core::Topology::detect();
@@ -143,7 +143,7 @@ int run(const Options& options) {
 }
 
 Definition define() {
-  const auto options = std::make_shared<Options>();
+  const auto options = std::make_shared<RunOptions>();
   return {
       table(
           run_rows(options->request),
