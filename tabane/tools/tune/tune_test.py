@@ -35,7 +35,7 @@ class InFolder(unittest.TestCase):
 
 # Sleeps longer the more blocks there are: what is best is known.
 SLOW = ["sh", "-c", "sleep 0.0{block}"]
-VARIED = ["-r", "24", "--repeat", "1", "--vary", "block=4,1", "--only", "block"]
+VARIED = ["-r", "24", "--repeat", "1", "--vary", "block=8,1", "--only", "block"]
 
 
 @functools.cache
@@ -54,8 +54,8 @@ class Winner(InFolder):
         self.assertRegex(result.stdout, r"block 1: [\d.]+ \[[\d.]+, [\d.]+\] times as fast as")
         self.assertIn("Use from now on", result.stdout)
         self.assertIn("sleep 0.01", result.stdout)
-        self.assertIn("tabane run --tuned tuned.json --vary block=4,1 -- sh -c", result.stdout)
-        tuned = ["run", "--tuned", "tuned.json", "--vary", "block=4,1"]
+        self.assertIn("tabane run --tuned tuned.json --vary block=8,1 -- sh -c", result.stdout)
+        tuned = ["run", "--tuned", "tuned.json", "--vary", "block=8,1"]
         again = self.tabane(*tuned, "--dry-run", "--", *SLOW)
         self.assertEqual(again.returncode, 0, again.stderr)
         self.assertIn("sleep 0.01", again.stdout)
@@ -115,7 +115,7 @@ class Proof(InFolder):
     def test_starts_the_line_of_shards_that_is_printed(self):
         result = self.tune("-r", "24", "--repeat", "1", "--shards", "--only", "processes",
                            "--most-processes", "2",
-                           "--", "sh", "-c", "sleep 0.0$((9 - 4 * {processes}))",
+                           "--", "sh", "-c", "sleep 0.$((2 - {processes}))1",
                            **self.log_starts_of("seq"))
         self.assertEqual(result.returncode, 0, result.stderr)
         self.assertIn("processes 2: ", result.stdout)
@@ -124,7 +124,7 @@ class Proof(InFolder):
 
     def test_starts_a_line_without_tabane_where_runs_are_short(self):
         result = self.tune("-r", "24", "--repeat", "1", "--only", "threads", "--", "sh", "-c",
-                           "sleep 0.0${OMP_NUM_THREADS:-5}", **self.log_starts_of("env"))
+                           "sleep 0.0${OMP_NUM_THREADS:-9}", **self.log_starts_of("env"))
         self.assertEqual(result.returncode, 0, result.stderr)
         self.assertRegex(result.stdout, "Use from now on\n\n  env OMP_NUM_THREADS=1 ")
         self.assertIn("or, by tabane", result.stdout)
@@ -195,7 +195,7 @@ class Page(InFolder):
 
 class Saved(InFolder):
     def test_tunings_of_one_command_are_compared_by_their_settings(self):
-        for name, values in (("a", "4,1,3"), ("b", "4,3,1")):
+        for name, values in (("a", "8,1,3"), ("b", "8,3,1")):
             result = self.tune("-r", "24", "--repeat", "1", "--save", name, "--vary",
                                f"block={values}", "--only", "block", "--", *SLOW)
             self.assertEqual(result.returncode, 0, result.stderr)
@@ -210,7 +210,7 @@ class Saved(InFolder):
     def test_tunings_of_different_commands_are_not_compared(self):
         for name, command in (("a", SLOW), ("b", ["sh", "-c", "sleep 0.02; : {block}"])):
             result = self.tune("-r", "18", "--repeat", "1", "--save", name, "--vary",
-                               "block=4,1", "--only", "block", "--", *command)
+                               "block=8,1", "--only", "block", "--", *command)
             self.assertEqual(result.returncode, 0, result.stderr)
         result = self.tabane("compare", "a", "b")
         self.assertEqual(result.returncode, 2, result.stdout)
@@ -233,7 +233,7 @@ class Saved(InFolder):
 
 class Candidates(InFolder):
     def test_that_fail_are_told_and_never_chosen(self):
-        result = self.tune("-r", "24", "--repeat", "1", "--vary", "block=5,1,2", "--only", "block",
+        result = self.tune("-r", "24", "--repeat", "1", "--vary", "block=8,1,2", "--only", "block",
                            "--", "sh", "-c", "test {block} != 1 && sleep 0.0{block}")
         self.assertEqual(result.returncode, 0, result.stderr)
         self.assertIn("exit code 1", result.stdout)
@@ -254,7 +254,7 @@ class Candidates(InFolder):
         self.assertIn("Nothing was found", result.stdout)
 
     def test_of_which_a_check_fails_are_out_of_the_question(self):
-        result = self.tune("-r", "24", "--repeat", "1", "--vary", "block=4,1", "--only", "block",
+        result = self.tune("-r", "24", "--repeat", "1", "--vary", "block=8,1", "--only", "block",
                            "--check", "! grep -q 1 said", "--", "sh", "-c",
                            "echo {block} > said; sleep 0.0{block}")
         self.assertEqual(result.returncode, 0, result.stderr)
@@ -335,18 +335,18 @@ class Foreign(InFolder):
 
     def test_brings_no_launcher(self):
         line = "sh -c 'touch launched; echo \x1b[2J'"
-        result = self.run_tuned("--vary", "block=4,1", launcher=line)
+        result = self.run_tuned("--vary", "block=8,1", launcher=line)
         self.assertEqual(result.returncode, 2)
         self.assertIn("it was tuned with --launcher", result.stderr)
         self.assertNotIn("\x1b", result.stderr)
         self.assertFalse((self.path / "launched").exists())
-        result = self.run_tuned("--vary", "block=4,1", "--launcher", "env A={processes}",
+        result = self.run_tuned("--vary", "block=8,1", "--launcher", "env A={processes}",
                                 launcher="env A={processes}")
         self.assertEqual(result.returncode, 0, result.stderr)
 
     def test_brings_no_values(self):
         values = {"block": "1; touch valued \x1b[2J"}
-        for options in ([], ["--vary", "block=4,1"], ["--vary", "other=1; touch valued \x1b[2J"]):
+        for options in ([], ["--vary", "block=8,1"], ["--vary", "other=1; touch valued \x1b[2J"]):
             result = self.run_tuned(*options, values=values)
             self.assertEqual(result.returncode, 2, result.stdout)
             self.assertIn("it was tuned with --vary block and puts 1; touch valued", result.stderr)
@@ -354,7 +354,7 @@ class Foreign(InFolder):
 
     def test_brings_no_words_but_those_of_settings(self):
         for key in ("placement", "memory", "allocator"):
-            result = self.run_tuned("--vary", "block=4,1", **{key: "near\x1b[2J"})
+            result = self.run_tuned("--vary", "block=8,1", **{key: "near\x1b[2J"})
             self.assertEqual(result.returncode, 2)
             self.assertNotIn("\x1b", result.stderr)
             self.tuned = json.loads((self.path / "tuned.json").read_text())
@@ -364,7 +364,7 @@ class Foreign(InFolder):
 class Interrupted(InFolder):
     def test_keeps_what_is_known_and_is_gone_on_with(self):
         command = ["sh", "-c", "echo x >> log; sleep 0.0{block}"]
-        varied = ["--repeat", "1", "--vary", "block=4,1,2,3", "--only", "block"]
+        varied = ["--repeat", "1", "--vary", "block=8,1,2,3", "--only", "block"]
         log = self.path / "log"
         arguments = ["tune", "-q", "-r", "1000", *varied, "--", *command]
         with subprocess.Popen([TABANE, *arguments], cwd=self.path, stdout=subprocess.PIPE,
@@ -386,7 +386,7 @@ class Interrupted(InFolder):
         after = self.record("kept.json")["views"][0]["details"]["tuning"]["runs"]
         self.assertGreater(len(after), runs)
         self.assertRegex(result.stdout, "block [123]: ")
-        other = self.tune("-r", "24", "--resume", "kept.json", "--vary", "block=4,1", "--only",
+        other = self.tune("-r", "24", "--resume", "kept.json", "--vary", "block=8,1", "--only",
                           "block", "--", *command)
         self.assertEqual(other.returncode, 2)
 
