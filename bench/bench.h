@@ -42,7 +42,7 @@ struct Question {
   Contender ours;
   std::vector<Contender> peers;
   std::optional<core::MeasureOptions> measure = std::nullopt;  // otherwise the settings'
-  std::string group = {};  // shown in one chart; empty: what stands before the first comma
+  std::string group = {};  // shown in one chart; empty: the name up to its first comma
 };
 
 class Panel;

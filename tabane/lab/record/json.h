@@ -25,7 +25,7 @@ inline constexpr double kLargestNumber = 1e30;    // or its negative
 // Null, a boolean, a number, text, a list, or an object, whose keys stay in the order in which they
 // came. Braces make an object if each element is a pair that begins with text, else a list.
 //
-// Whoever asks for what a value has not, or for a value of another kind, gets a Json::exception.
+// throws: Json::exception if a value is of another kind, or has no such part.
 // A key is looked for from the first one on.
 class Json {
  public:
@@ -53,7 +53,8 @@ class Json {
   static Json array(std::initializer_list<Element> elements = {});
   static Json object();
 
-  // Whoever reads the values may recur over them and calculate with the numbers.
+  // Reads a text within the bounds above, so that values can be walked by recursion and numbers
+  // calculated with.
   // throws: core::UsageError if the text is no JSON or goes beyond the bounds above.
   static Json parse(std::string_view text);
   // indent: spaces a level; negative: all in one line. A number that is not finite becomes null.

@@ -165,7 +165,7 @@ inline constexpr const char* kPairs = "pairs";
 inline constexpr const char* kOffsetNs = "offset_ns";
 inline constexpr const char* kBoundNs = "bound_ns";
 inline constexpr const char* kPageBytes = "page_bytes";
-inline constexpr const char* kTuning = "tuning";  // what goes on with a tuning and applies it
+inline constexpr const char* kTuning = "tuning";  // what continues a tuning and applies it
 // What all of a record has in common, as text: records in which it differs are not compared.
 inline constexpr const char* kHeldFixed = "held_fixed";
 inline constexpr const char* kPageSize = "page_size";  // "huge pages"

@@ -56,8 +56,7 @@ std::string to_base64(std::string_view bytes);
 // Whether it is what to_base64() can return.
 bool is_base64(std::string_view text);
 
-// How near a figure comes to its limit, in words that agree with the value and the limit beside
-// them.
+// How near a figure comes to its limit, in words that agree with the value and the limit as shown.
 
 // "87 %", or "40 % in turn, 76 %" where figure and limit, taken in turn, were mostly at another
 // ratio than their medians, as on a machine whose speed changes: the quotient of the value and the

@@ -44,7 +44,7 @@ std::vector<Values> combinations_of(const std::vector<Parameter>& parameters);
 // A number if that is how it is written, else a word: "8" and "0.5", but not "08".
 Level level_of(const std::string& value);
 
-// Names of what is seen of each run, besides its time.
+// Names of what is recorded of each run in addition to its time.
 namespace seen {
 inline constexpr const char* kUser = "user_s";
 inline constexpr const char* kSystem = "system_s";

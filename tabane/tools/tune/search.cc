@@ -292,7 +292,7 @@ std::optional<Proposal> Search::second_look() const {
   return most_promising([&](std::size_t i) { return gain_if_disturbed(i, least); });
 }
 
-// ---- being told ----
+// ---- results ----
 
 void Search::tell(const Proposal& proposal, const RunResult& outcome) {
   ++runs_;

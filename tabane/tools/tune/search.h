@@ -1,4 +1,4 @@
-// Which candidate to run next: a strategy that is asked and told, and runs nothing itself.
+// Which candidate to run next: the search proposes one and learns its result, but runs nothing.
 //
 // 1. Screening: the command as started, fewer and fewer workers until it only gets slower, then
 //    the levels of the other factors one at a time. Laws are fitted to what the workers did.
@@ -6,7 +6,7 @@
 //    also again, because a bad first run may have been disturbed.
 // 3. Racing: the best few in rounds, in an order drawn anew, with the command as started; those
 //    that are surely slower than the best drop out.
-// tabane/tools/tune/README.md tells why.
+// The reasons are in tabane/tools/tune/README.md.
 #pragma once
 
 #include <cstdint>
