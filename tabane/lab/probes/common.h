@@ -46,6 +46,7 @@ struct MemoryLevel {
   std::string impossible = {};      // why it cannot be measured here; empty: it can
 
   bool is_memory() const { return name == "dram"; }
+  bool is_own() const { return name == "l1" || name == "l2"; }  // a core's; others are shared
 };
 
 // What represents a cache of which so many bytes are stated: half of them, but at most 16 MiB. A

@@ -200,8 +200,6 @@ std::vector<Probe> core_probes(const MemoryLevel& level) {
 
 // ---- all cores ----
 
-bool is_own(const MemoryLevel& level) { return level.name == "l1" || level.name == "l2"; }
-
 // Each mix by its best roof on all cores; in caches of their own also on one core alone.
 void run_on_machine(std::span<const Probe> probes, const MemoryLevel& level,
                     ProbeContext& context) {
@@ -217,14 +215,14 @@ void run_on_machine(std::span<const Probe> probes, const MemoryLevel& level,
     asked.push_back(probe);
     loops.push_back(best_on_machine(context, level, sets, mix));
     contenders.push_back(sets.start(loops.back(), cores));
-    if (is_own(level)) contenders.push_back(sets.start(loops.back(), 1));
+    if (level.is_own()) contenders.push_back(sets.start(loops.back(), 1));
   }
   context.progress(0.3);
   const double seconds = 0.7 * context.budget_seconds() / static_cast<double>(contenders.size());
   core::MeasureOptions options = parallel_options(context, seconds, cores);
   options.single_iteration = !sets.front().is_whole();
   const auto series = core::measure_interleaved(std::move(contenders), options);
-  const std::size_t step = is_own(level) ? 2 : 1;
+  const std::size_t step = level.is_own() ? 2 : 1;
   for (std::size_t i = 0; i < asked.size(); ++i) {
     Result result = asked[i]->result();
     result.details["working_set_bytes"] = level.machine_bytes * cores;
@@ -236,7 +234,7 @@ void run_on_machine(std::span<const Probe> probes, const MemoryLevel& level,
     if (level.is_memory()) result.details[kGainOfHalf] = gain_of_half(context, level, sets);
     const double bytes = loops[i].bytes(sets.front()) * static_cast<double>(cores);
     if (refuse_disturbed(result, series[step * i], rates(series[step * i], bytes)) &&
-        is_own(level) && cores > 1 && context.topology().cpu_kinds().empty())
+        level.is_own() && cores > 1 && context.topology().cpu_kinds().empty())
       set_limit(result, asked[i]->limit_how, rates(series[step * i + 1], bytes));
     context.report(std::move(result));
   }
@@ -253,7 +251,7 @@ std::vector<Probe> machine_probes(const MemoryLevel& level) {
                 .better = Better::higher,
                 // Cores do not share their own caches; what they share has no limit known
                 // beforehand.
-                .limit_how = is_own(level) ? "cores × one core alone, measured in turn" : "",
+                .limit_how = level.is_own() ? "cores × one core alone, measured in turn" : "",
                 .version = 4,
                 .seconds = 0.8,
                 .quick_seconds = 0.2,

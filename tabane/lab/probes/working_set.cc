@@ -325,8 +325,13 @@ void MachineSets::on_thread(std::size_t thread, const std::function<void()>& wor
 
 Loop best_on_machine(ProbeContext& context, const MemoryLevel& level, MachineSets& sets, Mix mix) {
   return context.memory().keep<Loop>("roof." + level.name + ".machine." + name_of(mix), [&] {
+    std::vector<Loop> loops = roofs_of(mix, level.is_memory());
+    // In caches of their own the best is among those that are the best on one core, where less
+    // disturbs the search.
+    if (level.is_own())
+      sets.on_thread(0, [&] { loops = core_roofs(context, level, sets.front(), mix); });
     const auto start = [&](const Loop& loop) { return sets.start(loop, sets.size()); };
-    return fastest(roofs_of(mix, level.is_memory()), 1, start, !sets.front().is_whole()).front();
+    return fastest(std::move(loops), 1, start, !sets.front().is_whole()).front();
   });
 }
 

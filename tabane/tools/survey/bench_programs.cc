@@ -115,8 +115,7 @@ std::vector<Program> independent_programs(const core::Topology& topology, const 
                         {{"ping_pong", "core_to_core.latency", ""}}});
   }
   for (const lab::MemoryLevel& level : lab::memory_levels(topology)) {
-    const bool own = level.name == "l1" || level.name == "l2";  // not shared by cores
-    const int of_reads = own ? many : samples;
+    const int of_reads = level.is_own() ? many : samples;
     const std::string latency = "memory.latency." + level.name;
     programs.push_back({"chase, " + level.name,
                         start("chase", samples, bytes(latency), one),
@@ -128,7 +127,7 @@ std::vector<Program> independent_programs(const core::Topology& topology, const 
                           {finding}});
     };
     add_read("one core", one, read_finding(level.name, "core"));
-    if (own) add_read("all cores", cores, read_finding(level.name, "machine"));
+    if (level.is_own()) add_read("all cores", cores, read_finding(level.name, "machine"));
   }
   return programs;
 }

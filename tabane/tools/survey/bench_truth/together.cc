@@ -59,13 +59,13 @@ namespace {
 
 using truth::Vector;
 
-// Calls f(i) for all i < n, a multiple of 4, on four pages of vectors at once: each is a stream of
+// Calls f(i) for all i < n, a multiple of 4, on eight pages of vectors at once: each is a stream of
 // its own to the prefetchers, so that more loads from memory may be in flight.
 template <class F>
 void by_pages(std::size_t n, F f) {
   constexpr std::size_t kPage = 4096 / sizeof(Vector), kFold = 4;
-  for (std::size_t i = 0; i < n; i += i % kPage + kFold == kPage ? 3 * kPage + kFold : kFold) {
-    for (std::size_t page = i; page < n && page < i + 4 * kPage; page += kPage) {
+  for (std::size_t i = 0; i < n; i += i % kPage + kFold == kPage ? 7 * kPage + kFold : kFold) {
+    for (std::size_t page = i; page < n && page < i + 8 * kPage; page += kPage) {
 #pragma GCC unroll 4
       for (std::size_t k = 0; k < kFold; ++k) f(page + k);
     }
