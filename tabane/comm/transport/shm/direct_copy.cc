@@ -68,7 +68,7 @@ void begin(DirectCopy& copy) {
 }
 
 std::size_t piece_bytes_of(const DirectCopy& copy) {
-  return std::clamp(copy.bytes / 16 / 4096 * 4096, kLeastPieceBytes, kMostPieceBytes);
+  return std::clamp(copy.bytes / 4 / 4096 * 4096, kLeastPieceBytes, kMostPieceBytes);
 }
 
 std::uint32_t pieces_of(const DirectCopy& copy) {

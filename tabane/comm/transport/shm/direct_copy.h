@@ -45,9 +45,9 @@ struct alignas(64) DirectCopy {
   std::size_t bytes = 0;
 };
 
-// What a side takes at once: a sixteenth, so that both end at about the same time, but no less than
-// a system call is worth, and no more than a cache holds.
-inline constexpr std::size_t kLeastPieceBytes = 32 * 1024, kMostPieceBytes = 256 * 1024;
+// What a side takes at once: a quarter, since each system call costs, but no more than lets both
+// end at about the same time.
+inline constexpr std::size_t kLeastPieceBytes = 64 * 1024, kMostPieceBytes = 512 * 1024;
 std::size_t piece_bytes_of(const DirectCopy& copy);  // a multiple of 4 KiB
 
 // Makes `copy`, whose pids, addresses and size are filled in, ready for work, also after another.

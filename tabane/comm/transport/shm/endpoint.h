@@ -172,7 +172,7 @@ struct NoChannel;
 inline constexpr std::size_t kDirectBytes = 12 * 1024;
 // Of such messages, from this size on both sides copy: a smaller one is faster if its bytes change
 // caches only once.
-inline constexpr std::size_t kSharedCopyBytes = 256 * 1024;
+inline constexpr std::size_t kSharedCopyBytes = 128 * 1024;
 // What the sender puts into blocks at once, while the receiver takes out what was there before. The
 // smaller, the more of the time both copy; but each piece costs a line.
 inline constexpr std::size_t kPieceBytes = 4 * 1024;
