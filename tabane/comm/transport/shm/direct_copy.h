@@ -47,7 +47,7 @@ struct alignas(64) DirectCopy {
 
 // What a side takes at once: a quarter, since each system call costs, but no more than lets both
 // end at about the same time.
-inline constexpr std::size_t kLeastPieceBytes = 64 * 1024, kMostPieceBytes = 512 * 1024;
+inline constexpr std::size_t kLeastPieceBytes = 64 * 1024, kMostPieceBytes = 256 * 1024;
 std::size_t piece_bytes_of(const DirectCopy& copy);  // a multiple of 4 KiB
 
 // Makes `copy`, whose pids, addresses and size are filled in, ready for work, also after another.
