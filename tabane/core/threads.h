@@ -14,7 +14,8 @@
 
 namespace tabane::core {
 
-// Calls work(0), work(1), … in `threads` threads; where the system gives fewer, those do it all.
+// Calls work(0), work(1), … in `threads` threads, or, where the system gives fewer, in the first of
+// these only: so work has to come from what all of them share, not by thread.
 // Calls tick, which must not throw, from this thread at each period until all have returned.
 // throws: std::system_error if the system starts no thread; the first exception of a thread, once
 // all have ended: the others have to learn of it otherwise.

@@ -101,7 +101,7 @@ CopySampler::CopySampler(const Tree& tree, const Plan& plan, int in_root, int to
       directories_(tree, in_root, false),
       to_(std::make_shared<const core::Descriptor>(fcntl(to, F_DUPFD_CLOEXEC, 0))) {}
 
-// Coordinator over the unit, as sizes may go with names.
+// Spread over the unit, as sizes may go with names.
 std::vector<CopySampler::Part> CopySampler::parts_of(const Unit& unit) const {
   if (is_large(tree_, unit)) {
     const std::uint64_t all = piece_bytes(tree_, plan_, unit);

@@ -1,6 +1,7 @@
 #include "tabane/tools/encrypt/hidden_names.h"
 
 #include <algorithm>
+#include <atomic>
 #include <chrono>
 #include <cstdint>
 #include <limits>
@@ -181,13 +182,16 @@ std::string text_of_stored(const StoredName& name) {
 }
 
 void complete(StoredNames& names, const Tree& plain, const TreeSeal& seal, unsigned threads) {
-  constexpr std::size_t kWorthAThread = 1024;
+  constexpr std::size_t kWorthAThread = 1024, kAtOnce = 64;
   names.resize(plain.files.size());
   const std::size_t crew = std::clamp<std::size_t>(names.size() / kWorthAThread, 1, threads);
-  const auto work = [&](std::size_t thread) {
-    for (std::size_t i = thread; i < names.size(); i += crew) {
-      if (names[i] != StoredName{}) continue;
-      names[i] = stored_name_of(seal.key, seal.header.tree, plain.path(plain.files[i]));
+  std::atomic<std::size_t> next = 0;  // as fewer threads than these may start
+  const auto work = [&](std::size_t) {
+    for (std::size_t i; (i = next.fetch_add(kAtOnce)) < names.size();) {
+      for (const std::size_t end = std::min(i + kAtOnce, names.size()); i < end; ++i) {
+        if (names[i] != StoredName{}) continue;
+        names[i] = stored_name_of(seal.key, seal.header.tree, plain.path(plain.files[i]));
+      }
     }
   };
   core::run_crew(crew, work, std::chrono::milliseconds(100), [] {});

@@ -2,12 +2,17 @@
 #include "tabane/tools/encrypt/hidden_names.h"
 
 #include <gtest/gtest.h>
+#include <pthread.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <filesystem>
 #include <memory>
 #include <set>
+#include <system_error>
+#include <thread>
 
 #include "tabane/core/file.h"
 #include "tabane/core/files_test.h"
@@ -135,6 +140,59 @@ TEST_F(HiddenNames, AreThoseOfTheSpecification) {
   TreeId tree;
   std::ranges::copy(counting(kTreeIdBytes), tree.begin());
   EXPECT_EQ(text_of_stored(stored_name_of(key, tree, "a/b")), "ca/d8acb966127e30fe3def783d1fba81");
+}
+
+// While this lives, the system starts one more thread, and no second one.
+class OneThreadMore {
+ public:
+  OneThreadMore() {
+    pthread_attr_t large;
+    pthread_attr_init(&large);
+    pthread_getattr_default_np(&stack_);
+    pthread_attr_setstacksize(&large, kStackBytes);
+    pthread_setattr_default_np(&large);
+    getrlimit(RLIMIT_AS, &memory_);
+    const rlim_t taken = std::stoull(read_file("/proc/self/statm")) * sysconf(_SC_PAGESIZE);
+    const rlimit limit{taken + kStackBytes + kStackBytes / 2, memory_.rlim_max};
+    setrlimit(RLIMIT_AS, &limit);
+  }
+  ~OneThreadMore() {
+    setrlimit(RLIMIT_AS, &memory_);
+    pthread_setattr_default_np(&stack_);
+  }
+
+ private:
+  static constexpr std::size_t kStackBytes = 1 << 30;
+  pthread_attr_t stack_;
+  rlimit memory_;
+};
+
+TEST_F(HiddenNames, AreAllThereWhereTheSystemStartsFewerThreads) {
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+  GTEST_SKIP() << "sanitizers take more memory than the limit";
+#endif
+  Tree plain;
+  for (char a = 'a'; a <= 'z'; ++a) {
+    for (char b = 0; b < 100; ++b) {
+      const std::string name{a, static_cast<char>('!' + b), '\0'};
+      plain.files.push_back({plain.names.size(), 0, 0});
+      plain.names.append(name.data(), name.size());
+    }
+  }
+  plain.directories.push_back({0, plain.names.size()});
+  plain.names.append("", 1);
+  const TreeSeal seal{};
+  StoredNames alone, few;
+  complete(alone, plain, seal, 1);
+  {
+    const OneThreadMore limit;
+    std::thread first([] {});
+    EXPECT_THROW(std::thread([] {}).join(), std::system_error);
+    first.join();
+    complete(few, plain, seal, 2);
+  }
+  EXPECT_EQ(few, alone);
+  EXPECT_EQ(std::ranges::count(few, StoredName{}), 0);
 }
 
 TEST_F(HiddenNames, AreTheSameForAPathAndAKeyAlone) {

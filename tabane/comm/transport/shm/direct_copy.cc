@@ -134,13 +134,16 @@ Way WayTimes::note(std::size_t bytes, Way way, double ns) {
 }
 
 Way WayTries::next(std::size_t bytes, Way told) {
-  int& tries = tries_[static_cast<std::size_t>(way_class(bytes))];
+  Class& of_size = classes_[static_cast<std::size_t>(way_class(bytes))];
   if (told != Way::undecided) {
-    tries = 0;
+    of_size = {.tries = 0, .last = told};
     return told;
   }
-  if (tries == kMost) return bytes > kDirectBytes ? Way::direct : Way::blocks;
-  return ++tries % 2 != 0 ? Way::blocks : Way::direct;
+  if (of_size.tries == kMost) {
+    if (of_size.last != Way::undecided) return of_size.last;
+    return bytes > kDirectBytes ? Way::direct : Way::blocks;
+  }
+  return ++of_size.tries % 2 != 0 ? Way::blocks : Way::direct;
 }
 
 }  // namespace tabane::comm::shm

@@ -118,9 +118,9 @@ class WayTimes {
   std::array<Class, kWayClasses> classes_;
 };
 
-// What a sender does while the receiver has not decided: it takes both ways in turn, but after many
-// messages that came before their receive, and so have no times, blocks for smaller ones, where two
-// copies cost less than pages.
+// What a sender does while the receiver has not decided: it takes both ways in turn. After many
+// messages that came before their receive, and so have no times, it takes the way of the last
+// decision, or else blocks for smaller ones, where two copies cost less than pages.
 class WayTries {
  public:
   // Way of the next message. told: what the receiver has decided.
@@ -130,7 +130,11 @@ class WayTries {
   static constexpr int kMost = 32;
   static constexpr std::size_t kDirectBytes = 64 * 1024;
 
-  std::array<int, kWayClasses> tries_{};
+  struct Class {
+    int tries = 0;
+    Way last = Way::undecided;  // decision
+  };
+  std::array<Class, kWayClasses> classes_;
 };
 
 }  // namespace tabane::comm::shm

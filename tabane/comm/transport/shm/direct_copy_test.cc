@@ -75,6 +75,8 @@ TEST(WayTries, TakeBothInTurnAndThenOneForGood) {
     EXPECT_EQ(next(Way::blocks), 'b');
     EXPECT_EQ(next(Way::undecided), 'b') << "tries both again";
     EXPECT_EQ(next(Way::undecided), 'd');
+    for (int i = 0; i < 40; ++i) next(Way::undecided);
+    EXPECT_EQ(next(Way::undecided), 'b') << "the last decision holds";
   }
 }
 
