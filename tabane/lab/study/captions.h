@@ -1,4 +1,5 @@
-// Titles and notes of a study's tables and charts: a text beside the study, with places for values.
+// Titles and notes of a study's tables and charts: a text file in the study's folder, with places
+// for values.
 #pragma once
 
 #include <functional>
@@ -17,7 +18,7 @@ struct Caption {
   std::string title, note;
 };
 
-// The values that stand in captions, by their names.
+// The values that captions contain, by their names.
 using CaptionValues = std::map<std::string, std::string, std::less<>>;
 
 // Returns a paragraph of captions, with its values in the places of their names:
@@ -26,13 +27,13 @@ using CaptionValues = std::map<std::string, std::string, std::less<>>;
 //   Messages of {size}, over time
 //   Larger points are far below the others.[ Here {slow} are.]
 //
-// "watch" is its name; the line below it is the title, the others are the note. What stands in
-// brackets is left out if one of its values is empty or missing. value: returns null if missing.
-// throws: core::Error if there is no such paragraph, or no value outside of brackets.
+// "watch" is its name; the line below it is the title, the others are the note. Text in brackets is
+// left out if one of its values is empty or missing. value: returns null if there is none.
+// throws: core::Error if there is no such paragraph, or if a value outside of brackets is missing.
 Caption caption_of(std::string_view captions, std::string_view name,
                    const std::function<std::optional<std::string>(std::string_view)>& value);
 
-// The files studies/*/captions.txt, put into the program by the build.
+// The files studies/*/captions.txt, which the build compiles into the program.
 struct CaptionFile {
   const char* study;  // "pc-cluster" of studies/pc_cluster/captions.txt
   const char* text;
@@ -44,7 +45,7 @@ struct StudyViews {
   Record& record;
   const Points& points;
   const Record& report;       // the published figures
-  CaptionValues values = {};  // for all captions; {report.NAME} is a figure of the report in all
+  CaptionValues values = {};  // for all captions; {report.NAME} is a figure of the report
 
   // Returns a published figure, or its remark; `reported` as text. name: below the report's family.
   Entry published(const std::string& name) const;
