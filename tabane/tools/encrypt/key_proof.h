@@ -72,7 +72,8 @@ std::optional<TreeId> other_tree_there(const Tree& tree, int root, const TreeId&
 void require_key_fits(const Tree& tree, int root, const std::string& keys_problem, KeyRing& keys);
 
 // Returns the tree of the sealed files below `root`, by the slots of the first of version 2;
-// nothing if there is none. throws: core::Error if a file before it, or itself, is sealed for other keys.
+// nothing if there is none. throws: core::Error if a file before it, or itself, is sealed for other
+// keys.
 std::optional<TreeSeal> seal_of_files(const Tree& tree, int root, KeyRing& keys);
 
 }  // namespace tabane::encrypt
