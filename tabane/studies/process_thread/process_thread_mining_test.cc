@@ -48,7 +48,8 @@ TEST(MiningViews, TotalTimeIsByWorkersWithItsSpeedup) {
   EXPECT_EQ(row_of(view, 0), (Texts{"1", "2.00 s", "1.00", "–", "–", "–", "–", "–"}));
   EXPECT_EQ(row_of(view, 1),
             (Texts{"2", "1.60 s", "1.25", "1.25 s", "1.60", "1.00 s", "2.00", "2 x 1"}));
-  EXPECT_NE(view.note.find("One worker takes 20.0 ms for a product"), std::string::npos) << view.note;
+  EXPECT_NE(view.note.find("One worker takes 20.0 ms for a product"), std::string::npos)
+      << view.note;
   EXPECT_NE(view.note.find("324972"), std::string::npos) << view.note;
 }
 
