@@ -65,6 +65,7 @@ class Case(unittest.TestCase):
             self.assertIn(sentence, done.stderr)
             self.assertEqual(1, done.stderr.count("\n"), done.stderr)
             self.assertEqual("", done.stdout)
+        return done
 
     def start(self, *arguments):
         process = subprocess.Popen([TABANE, self.tool, *map(str, arguments)], cwd=self.folder,

@@ -196,7 +196,7 @@ class Linpack(Case):
                           (["--matrix", "nan.mtx"], "nan.mtx, line 3: \"nan\" stands where a "
                                                     "finite number"),
                           (["-n", "3", "-o", "/nowhere/x"], "/nowhere/x")):
-            self.refused(part, *bad)
+            self.assertNotIn("fits is 0", self.refused(part, *bad).stderr)
 
     def test_ends_with_3_if_a_rank_is_killed(self):
         self.expect_loss_of_a_rank("-n", 12000)
