@@ -7,17 +7,15 @@
 #include <numeric>
 #include <string>
 
+#include "tabane/core/random.h"
+
 namespace tabane::comm {
 
 namespace {
 
 constexpr int kMessagesARank = 4;
 
-std::uint64_t mix(std::uint64_t x) {
-  x = (x ^ x >> 30) * 0xbf58476d1ce4e5b9u;
-  x = (x ^ x >> 27) * 0x94d049bb133111ebu;
-  return x ^ x >> 31;
-}
+using core::mix;
 
 struct Stamp {
   std::int32_t from, to;

@@ -88,7 +88,7 @@ std::size_t read_all_at(int fd, void* bytes, std::size_t size, std::uint64_t off
 
 std::string read_to_end(int fd, std::string_view what) {
   struct stat status {};
-  const bool sized = ::fstat(fd, &status) == 0 && S_ISREG(status.st_mode);
+  const bool sized = ::fstat(fd, &status) == 0 && S_ISREG(status.st_mode) && status.st_size > 0;
   std::string bytes;
   // One byte more than the file has, so that the end shows in the first reading. What the kernel
   // writes as it is read comes in fewer calls, each of which looks up its place, with a large step.

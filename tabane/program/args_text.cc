@@ -123,8 +123,9 @@ std::string Given::line(std::initializer_list<std::string_view> without) const {
   return text + (rest.starts_with(" -") && !rest.starts_with(" -- ") ? " --" : "") + rest;
 }
 
-std::string usage(const Verb& verb, const std::string& name) {
-  const Definition definition = definition_of(verb);
+namespace {
+
+std::string usage_of(const Verb& verb, const std::string& name, const Definition& definition) {
   std::string text = name + " [OPTIONS]";
   for (const Option& option : definition.options) {
     if (!option.is_positional()) continue;
@@ -136,13 +137,19 @@ std::string usage(const Verb& verb, const std::string& name) {
   return text;
 }
 
+}  // namespace
+
+std::string usage(const Verb& verb, const std::string& name) {
+  return usage_of(verb, name, definition_of(verb));
+}
+
 std::string help_text(const Verb& verb, const std::string& name) {
   Definition definition = definition_of(verb);
   std::vector<Option>& options = definition.options;
   std::rotate(options.begin(), options.end() - 1, options.end());
   std::string text = verb.examples ? fmt::format("Examples:\n{}\n\n", verb.examples) : "";
-  text +=
-      wrap_text(verb.what, layout_width(STDOUT_FILENO)) + "\nUsage: " + usage(verb, name) + "\n";
+  text += wrap_text(verb.what, layout_width(STDOUT_FILENO)) +
+          "\nUsage: " + usage_of(verb, name, definition) + "\n";
   std::string positionals, flags, verbs;
   const char* group = nullptr;
   for (const Option& option : options) {

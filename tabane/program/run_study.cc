@@ -1,7 +1,6 @@
 #include "tabane/program/run_study.h"
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 #include <unistd.h>
 
 #include <algorithm>

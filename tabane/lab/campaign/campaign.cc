@@ -5,7 +5,6 @@
 #include <limits>
 #include <new>
 #include <numeric>
-#include <optional>
 #include <system_error>
 
 #include "tabane/core/error.h"

@@ -4,8 +4,6 @@
 #include <csignal>
 #include <cstdint>
 #include <functional>
-#include <initializer_list>
-#include <limits>
 #include <span>
 #include <string>
 #include <vector>

@@ -30,13 +30,13 @@ Drawing draw_in(const fs::path& directory, const std::string& stem, const std::s
                 std::chrono::milliseconds limit) {
   core::write_file(directory / (stem + ".gp"), script);
   core::write_file(directory / (stem + ".dat"), data);
-  const bool missing = program_file(program).find('/') == std::string::npos;
   ChildRun run;
   try {
     // -d: without settings of the user.
     run = run_child({.arguments = {program, "-d", stem + ".gp"}, .folder = directory.string()},
                     {.timeout_seconds = std::chrono::duration<double>(limit).count()});
   } catch (const core::SystemError& error) {
+    const bool missing = program_file(program).find('/') == std::string::npos;
     return {"", fmt::format("{} cannot be run: {}", program, std::strerror(error.code())), missing};
   }
   if (run.timed_out)

@@ -17,7 +17,7 @@ namespace tabane::lab {
 std::string render_html(const Record& record, const std::vector<Figure>& figures);
 
 // Writes report.html and the figures' .svg, .gp, .dat into directory (made if missing), in place of
-// those of the report that is there.
+// those of the report that is there. In gnuplot.cc, with what else writes files.
 // Returns a remark for the user (figures left out because of gnuplot), or null.
 // throws: core::SystemError naming the file that cannot be written.
 std::optional<std::string> write_report(const Record& record,

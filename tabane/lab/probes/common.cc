@@ -98,7 +98,7 @@ std::vector<MemoryLevel> memory_levels(const core::Topology& topology) {
       known ? kStreams * 4 * std::min(last_one, kMostReached) : kUnknownDram;
   const std::uint64_t core_bytes = std::min(wanted, most);
   const std::uint64_t each = std::min({wanted, 6 * kMostReached, most / cores});
-  MemoryLevel dram{"dram", core_bytes, std::max<std::uint64_t>(each, 4 * kMiB), core_bytes};
+  MemoryLevel dram{"dram", core_bytes, std::max<std::uint64_t>(each, 4 * kMiB)};
   if (known && most < 2 * last_all)
     dram.impossible = fmt::format(
         "twice the last-level cache, {}, is needed to leave it; of the memory that may be used a "
@@ -113,7 +113,7 @@ const std::vector<MemoryLevel>& memory_levels(ProbeContext& context) {
     std::vector<MemoryLevel> levels = memory_levels(context.topology());
     MemoryLevel& dram = levels.back();
     if (context.quick()) {
-      dram.core_bytes = dram.holds = std::min(dram.core_bytes, 6 * kMostReached);
+      dram.core_bytes = std::min(dram.core_bytes, 6 * kMostReached);
       dram.machine_bytes = std::min(dram.machine_bytes, 3 * kMostReached);
     }
     return levels;

@@ -42,7 +42,7 @@ struct MemoryLevel {
   std::string name;                 // "l1", "l2", "l3", "dram"
   std::uint64_t core_bytes = 0;     // all arrays together, when one core works alone
   std::uint64_t machine_bytes = 0;  // all arrays of one core together, when all cores work
-  std::uint64_t holds = 0;          // what is stated of the cache; of DRAM the set of one core
+  std::uint64_t holds = 0;          // what is stated of the cache; 0: it is DRAM
   std::string impossible = {};      // why it cannot be measured here; empty: it can
 
   bool is_memory() const { return name == "dram"; }

@@ -12,7 +12,6 @@
 #include "tabane/core/error.h"
 #include "tabane/core/memory.h"
 #include "tabane/core/statistics.h"
-#include "tabane/core/system_files.h"
 #include "tabane/core/units.h"
 #include "tabane/lab/probe.h"
 #include "tabane/lab/probes/common.h"

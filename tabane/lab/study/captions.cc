@@ -109,4 +109,16 @@ void StudyViews::chart(const std::string& name, Content content, const CaptionVa
   add_chart(record, name, std::move(text.title), std::move(text.note), std::move(content));
 }
 
+void StudyViews::order_chart(const std::string& name, Axis y, std::vector<Curve> curves,
+                             const CaptionValues& more) const {
+  Curves all{{"run", "", false}, std::move(y), {}};
+  for (Curve& curve : curves) {
+    curve.joined = false;
+    add_curve(all, std::move(curve));
+  }
+  if (all.series.empty()) return;
+  chart(name, std::move(all), more);
+  record.views.back().details[detail::kHeldFixed] = record.started;
+}
+
 }  // namespace tabane::lab

@@ -60,6 +60,10 @@ struct StudyViews {
   // name: of the chart, and of its caption unless that has another name.
   void chart(const std::string& name, Content content, const CaptionValues& more = {},
              std::string_view caption = {}) const;
+  // All samples of one point or of several, in the order of time, with `flagged` ones larger. This
+  // chart is compared with no other: run 7 here has nothing to do with run 7 elsewhere.
+  void order_chart(const std::string& name, Axis y, std::vector<Curve> curves,
+                   const CaptionValues& more = {}) const;
 };
 
 }  // namespace tabane::lab

@@ -30,6 +30,14 @@ std::vector<Factors> only(std::vector<Factors> rows, std::string_view factor,
   return rows;
 }
 
+std::vector<Factors> having(std::vector<Factors> rows, const Points& points,
+                            const std::vector<Pick>& picks) {
+  std::erase_if(rows, [&](const Factors& row) {
+    return std::ranges::any_of(picks, [&](const Pick& pick) { return !pick(points, row); });
+  });
+  return rows;
+}
+
 std::string name_part(std::string word) {
   std::replace(word.begin(), word.end(), ' ', '_');
   return word;
@@ -300,18 +308,6 @@ void add_chart(Record& record, const std::string& name, std::string title, std::
   // A title names what all of a chart has in common: "Gather, 8 ranks (shm)".
   View& view = record.views.back();
   view.details[detail::kHeldFixed] = view.title;
-}
-
-void add_order_chart(Record& record, const std::string& name, std::string title, std::string note,
-                     Axis y, std::vector<Curve> curves) {
-  Curves all{{"run", "", false}, std::move(y), {}};
-  for (Curve& curve : curves) {
-    curve.joined = false;
-    add_curve(all, std::move(curve));
-  }
-  if (all.series.empty()) return;
-  add_chart(record, name, std::move(title), std::move(note), std::move(all));
-  record.views.back().details[detail::kHeldFixed] = record.started;
 }
 
 }  // namespace tabane::lab

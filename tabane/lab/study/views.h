@@ -72,6 +72,10 @@ class Pick {
   Find find_;
 };
 
+// Those of the rows that have all these points.
+std::vector<Factors> having(std::vector<Factors> rows, const Points& points,
+                            const std::vector<Pick>& picks);
+
 // Shows something of the points that have the row's factors: {{"n", 1000}}.
 using Cell = std::function<Entry(const Points& points, const Factors& row)>;
 
@@ -152,9 +156,5 @@ Matrix matrix_of(const Cell& cell, const Points& points, const std::vector<Facto
 // Adds a chart, named below the record's family, unless it has no curve.
 void add_chart(Record& record, const std::string& name, std::string title, std::string note,
                Content content);
-// Adds a chart of all samples of one point or of several, in the order of time, with `flagged` ones
-// larger. It is compared with no other: run 7 here has nothing to do with run 7 elsewhere.
-void add_order_chart(Record& record, const std::string& name, std::string title, std::string note,
-                     Axis y, std::vector<Curve> curves);
 
 }  // namespace tabane::lab

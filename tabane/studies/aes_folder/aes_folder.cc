@@ -6,7 +6,6 @@
 #include <cmath>
 #include <functional>
 #include <latch>
-#include <limits>
 #include <system_error>
 #include <thread>
 #include <utility>

@@ -12,7 +12,6 @@
 #include "tabane/crypto/device_aes.h"
 #include "tabane/crypto/secret.h"
 #include "tabane/device/module.h"
-#include "tabane/lab/record/published.h"
 #include "tabane/lab/record/text.h"
 #include "tabane/lab/study/study.h"
 #include "tabane/studies/aes_folder/aes_folder.h"
@@ -245,10 +244,10 @@ std::string sentence_of(const StudyViews& views, const DeviceAnswer& answer) {
 
 // "2.4 to 5.8": how many times as long the report's coprocessor took as its host.
 std::string published_range() {
-  const Record &host = published("aes-folder-xeon"), &phi = published("aes-folder-phi");
+  const auto [host, phi] = reports();
   double least = INFINITY, most = 0;
-  for (const Result& result : phi.results) {
-    const Result* beside = host.find(result.name);
+  for (const Result& result : phi->results) {
+    const Result* beside = host->find(result.name);
     if (!result.name.starts_with("aes_folder.best.") || beside == nullptr) continue;
     if (!result.value || !beside->value) continue;
     least = std::min(least, *result.value / *beside->value);

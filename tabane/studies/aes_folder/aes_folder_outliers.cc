@@ -88,7 +88,7 @@ void outliers_of_report(const StudyViews& views) {
       "outliers",
       rows_of({"files", "runs", "mean + 1 s", "far fence", "longest / median", "best threads",
                "mean", "normal runs",
-               fmt::format("{}, of 100", reports()[0]->machine.at("name").get<std::string>())},
+               fmt::format("{}, of 100", views.report.machine.at("name").get<std::string>())},
               folders(views.points, "implementation"), row_of));
 }
 
@@ -213,11 +213,10 @@ void add_order_of_runs(const StudyViews& views) {
                         .y = point->samples,
                         .flagged = unusually_high(point->samples)});
   }
-  Caption text = views.caption("order", {{"files", most->text("files")},
-                                         {"size", show(most->number("bytes"), "B")},
-                                         {"threads", most->text("threads")}});
-  add_order_chart(views.record, "order", std::move(text.title), std::move(text.note),
-                  {"time", "s", true}, std::move(curves));
+  views.order_chart("order", {"time", "s", true}, std::move(curves),
+                    {{"files", most->text("files")},
+                     {"size", show(most->number("bytes"), "B")},
+                     {"threads", most->text("threads")}});
 }
 
 }  // namespace tabane::lab::aes_folder

@@ -5,7 +5,6 @@
 #include <cmath>
 #include <map>
 
-#include "tabane/core/units.h"
 #include "tabane/lab/record/published.h"
 #include "tabane/lab/record/text.h"
 #include "tabane/lab/study/message_views.h"

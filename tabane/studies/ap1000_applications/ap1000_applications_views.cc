@@ -5,7 +5,6 @@
 #include <iterator>
 
 #include "tabane/comm/collective/choice.h"
-#include "tabane/core/units.h"
 #include "tabane/lab/record/published.h"
 #include "tabane/studies/ap1000_applications/ap1000_applications.h"
 

@@ -142,9 +142,7 @@ void watch(const StudyViews& views) {
   }
   const CaptionValues values = {{"size", show(static_cast<double>(kWatchedBytes), "B")}};
   views.table("watch.table", std::move(rows), values);
-  Caption text = views.caption("watch", values);
-  add_order_chart(views.record, "watch", std::move(text.title), std::move(text.note),
-                  {"rate", "B/s", false}, std::move(curves));
+  views.order_chart("watch", {"rate", "B/s", false}, std::move(curves), values);
 }
 
 // ---- the parallel product of multiple precision ----

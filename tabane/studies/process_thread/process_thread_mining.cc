@@ -17,7 +17,7 @@
 #include "tabane/lab/record/text.h"
 #include "tabane/lab/study/study.h"
 #include "tabane/studies/process_thread/process_thread.h"
-#include "tabane/team/places.h"
+#include "tabane/tools/mine/mine.h"
 #include "tabane/tools/mine/pairs_problem.h"
 #include "tabane/tools/mine/plain_counter.h"
 #include "tabane/tools/mine/server.h"
@@ -71,8 +71,7 @@ PreparedWork prepare_mining(const std::string& program, std::size_t transactions
   const mining::PairsProblem problem = problem_of(transactions);
   const mining::Bitmaps plain = mining::transactions_of(problem);
   const auto all = std::make_shared<PairsToCount>(problem);
-  team::Team threads(
-      {.processes = 1, .threads = static_cast<int>(team::known_topology().pus().size())});
+  team::Team threads = mining::threads_only(team::automatic);
   all->expected = mining::count_plain(plain, all->pairs, threads);
   if (program == "values") {
     all->values.emplace(all->client, plain, threads);
@@ -245,10 +244,8 @@ void mining_allocators(const StudyViews& mined, int pus) {
   const auto all = [pus](const Factors& way) { return way.with({{"workers", pus}}); };
   const Pick one(kOneThread), threads(all(kThreads)), serial(all(kSerial)), tree(all(kTree));
   const Points& points = mined.points;
-  std::vector<Factors> rows = combinations(points, {"program", "under"});
-  std::erase_if(rows, [&](const Factors& row) {
-    return !one(points, row) || !threads(points, row) || !tree(points, row);
-  });
+  const std::vector<Factors> rows =
+      having(combinations(points, {"program", "under"}), points, {one, threads, tree});
   for (const Factors& row : rows)
     add_result(
         mined.record,

@@ -261,10 +261,8 @@ void comparison(const StudyViews& views, int pus) {
         return shape_of(point).processes > 1 && shape_of(point).workers() == pus;
       });
   const Points& points = views.points;
-  std::vector<Factors> rows = combinations(points, {"workload", "allocator"});
-  std::erase_if(rows, [&](const Factors& row) {
-    return !one(points, row) || !threads(points, row) || !team(points, row);
-  });
+  const std::vector<Factors> rows =
+      having(combinations(points, {"workload", "allocator"}), points, {one, threads, team});
   for (const Factors& row : rows)
     add_result(
         views.record,

@@ -14,6 +14,7 @@
 #include "tabane/core/units.h"
 #include "tabane/crypto/cbc_cipher.h"
 #include "tabane/crypto/chunk_cipher.h"
+#include "tabane/crypto/openssl.h"
 
 namespace tabane::bench {
 namespace {
@@ -124,10 +125,7 @@ class EvpStream {
   }
 
  private:
-  struct Free {
-    void operator()(EVP_CIPHER_CTX* context) const { EVP_CIPHER_CTX_free(context); }
-  };
-  std::unique_ptr<EVP_CIPHER_CTX, Free> context_;
+  crypto::CipherContext context_;
 };
 
 void ask_streams_of(Panel& panel, const CipherKind& kind, std::size_t bytes) {

@@ -10,7 +10,6 @@
 #include <tuple>
 #include <utility>
 
-#include "tabane/tools/encrypt/attributes.h"
 #include "tabane/tools/encrypt/hidden_names.h"
 #include "tabane/tools/encrypt/key_proof.h"
 #include "tabane/tools/encrypt/key_ring.h"
@@ -185,10 +184,8 @@ void OutputManifest::decide_on_names() {
 
 // By the key that the job seals with alone: others may know a key of a slot that fits a manifest.
 void OutputManifest::open_old() {
-  TreeKey key;
-  std::ranges::copy(job_.seal->key.bytes(), key.bytes().begin());
   KeyRing keys{OpeningKeys{}};
-  keys.set_tree(job_.seal->header.tree, std::move(key));
+  keys.set_tree(job_.seal->header.tree, copy_of(job_.seal->key));
   try {
     old_ = TreeManifest::open(job_.out_root, keys);
   } catch (const DamageError& error) {

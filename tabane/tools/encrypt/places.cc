@@ -8,20 +8,13 @@
 #include <algorithm>
 #include <cerrno>
 #include <filesystem>
-#include <optional>
-#include <set>
-#include <utility>
 #include <vector>
 
 #include "tabane/core/error.h"
 #include "tabane/core/file.h"
 #include "tabane/core/output_file.h"
-#include "tabane/tools/encrypt/attributes.h"
-#include "tabane/tools/encrypt/hidden_names.h"
 #include "tabane/tools/encrypt/key_proof.h"
-#include "tabane/tools/encrypt/manifest_file.h"
 #include "tabane/tools/encrypt/scan.h"
-#include "tabane/tools/encrypt/sealed_format.h"
 #include "tabane/tools/encrypt/tree_home.h"
 #include "tabane/tools/encrypt/tree_keys.h"
 
@@ -155,9 +148,12 @@ bool is_output(const fs::path& path, const Places& places) {
          places_of_output(path.parent_path()) == places_of_output(out.parent_path());
 }
 
-bool is_file(const struct stat& file, const fs::path& path) {
+// Whether that regular file is there. path: "-" is standard output.
+bool is_same_file(const struct stat& file, const std::string& path) {
   struct stat there {};
-  return S_ISREG(file.st_mode) && stat(path.c_str(), &there) == 0 && there.st_dev == file.st_dev &&
+  const int result = path == kStandardStream ? fstat(core::standard_output().descriptor, &there)
+                                             : stat(path.c_str(), &there);
+  return S_ISREG(file.st_mode) && result == 0 && there.st_dev == file.st_dev &&
          there.st_ino == file.st_ino;
 }
 
@@ -215,7 +211,7 @@ void require_record_apart(const Request& request, const struct stat& in, const P
     throw core::UsageError(
         fmt::format("--json ({}) is {}; give another file", request.record, what));
   };
-  if (is_file(in, record.path)) refuse("IN");
+  if (is_same_file(in, record.path)) refuse("IN");
   if (is_output(record.path, places)) refuse("OUT");
   request.key_files.require_none("--json", record.path);
   if (S_ISDIR(in.st_mode)) {
@@ -269,14 +265,6 @@ void place_directory(const Request& request, Places& places) {
   }
 }
 
-// path: "-" is standard output.
-bool is_same_file(const struct stat& file, const std::string& path) {
-  struct stat there {};
-  const int result = path == kStandardStream ? fstat(core::standard_output().descriptor, &there)
-                                             : stat(path.c_str(), &there);
-  return result == 0 && there.st_dev == file.st_dev && there.st_ino == file.st_ino;
-}
-
 // Where a single file goes. in: what is read; name: what it is called in a directory, empty if it
 // has no name.
 void place_single_output(const Request& request, const struct stat& in, const fs::path& name,
@@ -292,7 +280,7 @@ void place_single_output(const Request& request, const struct stat& in, const fs
     out /= name;
   }
   if (!to_stdout) request.key_files.require_none("OUT", out);
-  if (S_ISREG(in.st_mode) && is_same_file(in, out.string())) {
+  if (is_same_file(in, out.string())) {
     throw core::UsageError("OUT is IN; give another place for the output");
   }
   const core::OutputPath place =

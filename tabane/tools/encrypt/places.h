@@ -1,4 +1,4 @@
-// What a job looks at before it writes anything: both places, the tree, and whether the key fits.
+// What a job looks at before it writes anything: both places and the tree.
 #pragma once
 
 #include <sys/stat.h>

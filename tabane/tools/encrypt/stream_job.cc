@@ -14,7 +14,6 @@
 
 #include "tabane/core/output_file.h"
 #include "tabane/crypto/secret.h"
-#include "tabane/tools/encrypt/attributes.h"
 #include "tabane/tools/encrypt/chunk_stream.h"
 #include "tabane/tools/encrypt/outputs.h"
 #include "tabane/tools/encrypt/run_keys.h"

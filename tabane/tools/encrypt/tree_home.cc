@@ -92,11 +92,10 @@ bool is_announcement(int root, const char* name) {
 }  // namespace
 
 core::Descriptor open_home(int root, bool make) {
-  constexpr int kFlags = O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC;
   if (make && mkdirat(root, kOwnDirectory, 0777) != 0 && errno != EEXIST) {
     throw core::SystemError("make the directory", kOwnDirectory, errno);
   }
-  core::Descriptor home(openat(root, kOwnDirectory, kFlags));
+  core::Descriptor home(openat(root, kOwnDirectory, kOpenFolder));
   if (!home.valid() && errno == ENOTDIR) {
     throw core::Error(
         fmt::format("{}: is not a directory, as tabane makes it for the keys and the manifest of a "

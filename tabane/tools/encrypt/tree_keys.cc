@@ -92,6 +92,12 @@ std::vector<Slot> make_slots(const Openers& openers, const TreeId& tree, const T
   return slots;
 }
 
+TreeKey copy_of(const TreeKey& key) {
+  TreeKey copy;
+  std::ranges::copy(key.bytes(), copy.bytes().begin());
+  return copy;
+}
+
 TreeSeal make_seal(const TreeId& tree, TreeKey key, std::vector<Slot> slots) {
   TreeSeal seal;
   seal.key = std::move(key);

@@ -58,6 +58,9 @@ struct Openers {
 // more than kMostSlots.
 std::vector<Slot> make_slots(const Openers& openers, const TreeId& tree, const TreeKey& key);
 
+// For a second owner.
+TreeKey copy_of(const TreeKey& key);
+
 TreeSeal make_seal(const TreeId& tree, TreeKey key, std::vector<Slot> slots);
 
 // A tree that was not there before.

@@ -159,12 +159,6 @@ core::Descriptor open_out(const Start& start) {
   return out;
 }
 
-TreeKey copy_of(const TreeKey& key) {
-  TreeKey copy;
-  std::ranges::copy(key.bytes(), copy.bytes().begin());
-  return copy;
-}
-
 // The tree that rank 0 has scanned, and its names as it is read and written, if they are others.
 struct Trees {
   Trees(const Start& start, comm::Comm& ranks) : tree(receive_tree(start.sizes, ranks)) {

@@ -36,12 +36,12 @@ struct Entry {
   bool is_folder() const { return name.ends_with('/'); }
 };
 
-// One thread at a time, with all its streams.
 // Closes without writing.
 struct DiscardZip {
   void operator()(zip* archive) const;
 };
 
+// One thread at a time, with all its streams.
 class Archive {
  public:
   // Refuses other files than ZIP, names that lead out of a book or occur twice, entries that ZIP

@@ -6,7 +6,6 @@
 #include <cstring>
 
 #include "tabane/core/error.h"
-#include "tabane/core/units.h"
 #include "tabane/crypto/secret.h"
 #include "tabane/tools/epub/pipeline.h"
 

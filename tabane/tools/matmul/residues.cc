@@ -49,13 +49,14 @@ std::vector<std::uint32_t> choose_primes(std::uint32_t most, double bits) {
   std::vector<std::uint32_t> primes;
   Integer number;
   double have = 0;
-  for (std::uint32_t n = most | 1; have <= bits; n -= 2) {
-    // The product of all primes up to x is less than e^(1.02 x), of 1.472 x bits.
-    if (n < 1000 || bits > 1.472 * most) {
+  // The product of all primes up to x is less than e^(1.02 x), of 1.472 x bits.
+  const bool too_many = bits > 1.472 * most;
+  for (std::uint32_t n = (most - 1) | 1; have <= bits; n -= 2) {
+    if (too_many || n < 1000) {
       throw core::UsageError("the exponents or bits are too many for residues");
     }
     mpz_set_ui(number, n);
-    if (n > most || mpz_probab_prime_p(number, kRounds) == 0) continue;
+    if (mpz_probab_prime_p(number, kRounds) == 0) continue;
     primes.push_back(n);
     have += std::log2(n) - 1e-9;
   }

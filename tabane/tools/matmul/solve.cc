@@ -1,6 +1,5 @@
 #include "tabane/tools/matmul/solve.h"
 
-#include <algorithm>
 #include <optional>
 #include <random>
 #include <utility>

@@ -14,7 +14,6 @@
 #include "tabane/core/output_file.h"
 #include "tabane/core/units.h"
 #include "tabane/program/command.h"
-#include "tabane/program/printable.h"
 #include "tabane/program/solver.h"
 #include "tabane/tools/matmul/matrix.h"
 #include "tabane/tools/matmul/multiply.h"

@@ -102,7 +102,7 @@ CandidateSums combined(CandidateSums a, CandidateSums b, const bgv::Evaluator& e
   return a;
 }
 
-std::vector<bgv::Ciphertext> finished(const CandidateSums& sums, std::size_t candidates,
+std::vector<bgv::Ciphertext> finished(CandidateSums sums, std::size_t candidates,
                                       const bgv::Evaluator& evaluator) {
   std::vector<bgv::Ciphertext> all;
   all.reserve(candidates);
@@ -113,7 +113,7 @@ std::vector<bgv::Ciphertext> finished(const CandidateSums& sums, std::size_t can
       throw core::Error("a candidate was not counted");
     }
     if (!runs) {
-      all.push_back(there->second);
+      all.push_back(std::move(there->second));
       continue;
     }
     all.push_back(sums.running->running[i].finish());

@@ -10,10 +10,10 @@
 #include <mutex>
 #include <span>
 #include <thread>
-#include <tuple>
 #include <utility>
 #include <vector>
 
+#include "tabane/team/places.h"
 #include "tabane/team/serialiser.h"
 #include "tabane/tools/mine/bgv/evaluator.h"
 #include "tabane/tools/mine/bgv/product_sum.h"
@@ -22,6 +22,9 @@
 #include "tabane/tools/mine/transactions.h"
 
 namespace tabane::mine {
+
+// PUs that may be used.
+inline int pus() { return static_cast<int>(team::known_topology().pus().size()); }
 
 // ---- tasks ----
 
@@ -136,7 +139,7 @@ class SumsByWorker {
 CandidateSums combined(CandidateSums a, CandidateSums b, const bgv::Evaluator& evaluator);
 
 // Returns ciphertexts of three components, by candidate. throws: core::Error if one has no sum.
-std::vector<bgv::Ciphertext> finished(const CandidateSums& sums, std::size_t candidates,
+std::vector<bgv::Ciphertext> finished(CandidateSums sums, std::size_t candidates,
                                       const bgv::Evaluator& evaluator);
 
 }  // namespace tabane::mine

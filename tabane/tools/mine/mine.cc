@@ -7,7 +7,6 @@
 
 #include "tabane/comm/collectives.h"
 #include "tabane/core/error.h"
-#include "tabane/team/places.h"
 #include "tabane/tools/mine/client.h"
 #include "tabane/tools/mine/counting.h"
 #include "tabane/tools/mine/plain_counter.h"
@@ -15,8 +14,6 @@
 
 namespace tabane::mine {
 namespace {
-
-int pus() { return static_cast<int>(team::known_topology().pus().size()); }
 
 KeySpec spec_for(const MineRequest& request, std::size_t transactions) {
   KeySpec spec = request.keys;

@@ -8,13 +8,11 @@
 #include <cstdint>
 #include <iterator>
 #include <span>
-#include <string>
 #include <utility>
 
 #include "tabane/comm/collectives.h"
 #include "tabane/core/cgroup.h"
 #include "tabane/core/error.h"
-#include "tabane/team/places.h"
 #include "tabane/tools/mine/counting.h"
 #include "tabane/tools/mine/results.h"
 
@@ -23,8 +21,6 @@ namespace {
 
 // Tasks for each PU: enough to choose a team's shape from, and to keep all busy to the end.
 constexpr std::size_t kTasksOfPu = 16;
-
-std::size_t pus() { return team::known_topology().pus().size(); }
 
 // Bytes that each worker takes for the sums of one candidate, with all primes.
 double sum_bytes(const bgv::Parameters& parameters) {
@@ -140,7 +136,7 @@ void Server::check(const Itemsets& candidates) const {
 std::size_t Server::most_candidates(std::size_t length) const {
   const double each = sum_bytes(keys_.context->parameters()) * (length < 3 ? 1.5 : 2.5);
   const auto usable = core::usable_memory_bytes();
-  const double workers = 2 * static_cast<double>(pus());
+  const double workers = 2.0 * pus();
   const double fit = usable ? *usable / 2 / (each * workers) : kMostCandidates;
   if (fit < 1) {
     throw core::UsageError("there is not enough memory left to count a single candidate");
@@ -164,8 +160,8 @@ std::vector<bgv::Ciphertext> Server::sums_of_batch(const Itemsets& candidates, t
   SumsByWorker workers(context, candidates.size(),
                        primes_of_factors(candidates.length(), context->primes()));
   const std::vector<CountTask> tasks =
-      plan_tasks(candidates, database_.blocks(), kTasksOfPu * pus());
-  const CandidateSums sums = team.map_reduce<CandidateSums>(
+      plan_tasks(candidates, database_.blocks(), kTasksOfPu * static_cast<std::size_t>(pus()));
+  CandidateSums sums = team.map_reduce<CandidateSums>(
       tasks.size(),
       [&](std::size_t i) {
         CandidateSums own{.running = workers.of_this_worker(), .finished = {}, .work = {}};
@@ -179,7 +175,7 @@ std::vector<bgv::Ciphertext> Server::sums_of_batch(const Itemsets& candidates, t
   work += sums.work;
   if (sums.running) work += sums.running->work;
   work += {.processes = team.report().processes, .threads = team.report().threads};
-  return mine::finished(sums, candidates.size(), evaluator_);
+  return mine::finished(std::move(sums), candidates.size(), evaluator_);
 }
 
 bgv::Ciphertext Server::finished(const bgv::Ciphertext& sum) const {

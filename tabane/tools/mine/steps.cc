@@ -12,7 +12,6 @@
 #include "tabane/comm/collectives.h"
 #include "tabane/core/error.h"
 #include "tabane/core/units.h"
-#include "tabane/team/places.h"
 #include "tabane/tools/mine/apriori.h"
 #include "tabane/tools/mine/bgv/records.h"
 #include "tabane/tools/mine/client.h"

@@ -189,7 +189,6 @@ constexpr Verb kGenerate{
 namespace {
 
 struct MineOptions {
-  std::string file;
   bool plain = false;
   std::optional<int> ranks;
   MineRequest request;
@@ -206,12 +205,13 @@ void show_counting(std::size_t length, std::size_t candidates) {
 MineResult mine_on_forked_ranks(const MineOptions& options) {
   {
     // Checks here, so that errors in the file do not name a rank.
-    const FimiFile file(options.file);
+    const FimiFile file(options.request.database);
     check_encryption(file, options.request);
   }
   return *comm::launch_result<MineResult>(
       {.ranks = *options.ranks, .transport = comm::TransportKind::shm}, [&](comm::Comm& comm) {
-        if (comm.rank() == 0) return mine_encrypted(FimiFile(options.file), options.request, &comm);
+        if (comm.rank() == 0)
+          return mine_encrypted(FimiFile(options.request.database), options.request, &comm);
         help_mining(comm, options.request.workers.threads);
         return MineResult{};
       });
@@ -222,24 +222,23 @@ MineResult mined_by_rank_0(const MineOptions& options, comm::Comm* ranks) {
     throw core::UsageError(
         fmt::format("--ranks {}: the MPI launcher has started {}", *options.ranks, ranks->size()));
   }
-  const FimiFile file(options.file);
+  const FimiFile file(options.request.database);
   if (options.plain) return mine_plain(file, options.request);
   return mine_encrypted(file, options.request, ranks);
 }
 
 int run(MineOptions& options) {
-  if (options.file.empty()) {
+  if (options.request.database.empty()) {
     throw core::UsageError("FILE is missing, or one of keygen, encrypt, count, decrypt, generate");
   }
-  options.request.database = options.file;
   if (!options.output.quiet) options.request.on_counting = show_counting;
   check(options.request);
   options.output.check();
-  const bool forks = !comm::is_one_of_several() && !options.plain && options.ranks.value_or(1) > 1;
-  if ((comm::is_one_of_several() || forks) && !options.plain) {
-    check_for_ranks(options.request.workers);
-  }
-  if (forks && options.file == "-") {
+  const bool under_mpi = comm::is_one_of_several();
+  const bool on_ranks = !options.plain && (under_mpi || options.ranks.value_or(1) > 1);
+  const bool forks = on_ranks && !under_mpi;
+  if (on_ranks) check_for_ranks(options.request.workers);
+  if (forks && options.request.database == "-") {
     throw core::UsageError("--ranks: the transactions are to be in a file, not standard input");
   }
   if (!options.plain) forbid_core_dumps();
@@ -258,7 +257,7 @@ Definition define() {
   const auto options = std::make_shared<MineOptions>();
   MineRequest& request = options->request;
   return {
-      table({{"FILE", &options->file,
+      table({{"FILE", &options->request.database,
               "The transactions: one a line, the numbers of its items separated by blanks; - is "
               "standard input"}},
             itemset_rows(request),

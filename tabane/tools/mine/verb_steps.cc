@@ -55,7 +55,7 @@ Definition define_keygen() {
              {"--max-length N",
               &options->keys.most_length,
               "For itemsets of at most N items (default 3)",
-              {.range = {1, 8}}},
+              {.range = {1, kLongestItemset}}},
              {"--transactions N",
               &options->keys.transactions,
               "For databases of at most N transactions (default 2000000)",

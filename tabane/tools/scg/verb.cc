@@ -7,7 +7,6 @@
 #include <memory>
 #include <string>
 
-#include "tabane/comm/collectives.h"
 #include "tabane/comm/launch.h"
 #include "tabane/core/error.h"
 #include "tabane/core/units.h"

@@ -11,7 +11,6 @@
 
 #include "tabane/core/error.h"
 #include "tabane/core/statistics.h"
-#include "tabane/core/units.h"
 #include "tabane/lab/record/text.h"
 
 namespace tabane::lab {

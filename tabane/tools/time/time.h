@@ -2,7 +2,6 @@
 // they differ by is known.
 #pragma once
 
-#include <cstdint>
 #include <functional>
 #include <optional>
 #include <string>

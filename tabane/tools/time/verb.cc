@@ -9,7 +9,6 @@
 #include "tabane/core/clock.h"
 #include "tabane/core/error.h"
 #include "tabane/core/output_file.h"
-#include "tabane/core/units.h"
 #include "tabane/lab/record_head.h"
 #include "tabane/program/command.h"
 #include "tabane/program/printable.h"

@@ -9,7 +9,6 @@
 #include <span>
 
 #include "tabane/comm/collectives.h"
-#include "tabane/core/units.h"
 #include "tabane/lab/record_head.h"
 #include "tabane/lab/study/study.h"
 #include "tabane/tools/tune/search.h"

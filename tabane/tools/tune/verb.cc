@@ -6,7 +6,6 @@
 
 #include "tabane/core/error.h"
 #include "tabane/core/output_file.h"
-#include "tabane/core/units.h"
 #include "tabane/lab/record_head.h"
 #include "tabane/program/args.h"
 #include "tabane/program/command.h"

@@ -5,7 +5,7 @@
 #include <cstdio>
 
 #include "tabane/comm/collectives.h"
-#include "tabane/comm/launch.h"
+#include "tabane/comm/runners_test.h"
 
 namespace tabane::comm {
 namespace {
@@ -27,7 +27,7 @@ class FailuresWithRank : public testing::EmptyTestEventListener {
 
 // Others wait for a rank that aborts, and may do so for ever: the launcher ends them.
 TEST(MpiJob, DISABLED_EndsWithTheCodeOfWhoAborts) {
-  launch({.transport = TransportKind::mpi}, [](Comm& world) {
+  run_all_of_mpi([](Comm& world) {
     barrier(world);
     if (world.rank() == world.size() - 1) world.abort(42);
     if (world.rank() == 0) world.recv<int>(any_source);
@@ -43,7 +43,7 @@ int main(int argc, char** argv) {
   testing::InitGoogleTest(&argc, argv);
   GTEST_FLAG_SET(fail_fast, true);  // a rank that has failed leaves the others' calls
   int rank = 0;
-  launch({.transport = TransportKind::mpi}, [&](Comm& world) {
+  run_all_of_mpi([&](Comm& world) {
     rank = world.rank();
     if (rank == 0) std::printf("On %d ranks:\n", world.size());
   });
@@ -51,6 +51,6 @@ int main(int argc, char** argv) {
   listeners.Append(new FailuresWithRank(rank));
   if (rank != 0) delete listeners.Release(listeners.default_result_printer());
   const int failed = RUN_ALL_TESTS();
-  if (!failed) launch({.transport = TransportKind::mpi}, [](Comm&) {});  // so that MPI ends well
+  if (!failed) run_all_of_mpi([](Comm&) {});  // so that MPI ends well
   return failed;
 }

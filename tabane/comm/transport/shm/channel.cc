@@ -94,8 +94,11 @@ int Sender::take_one_of(std::uint64_t starts, std::uint32_t blocks) {
 }
 
 int Sender::take_blocks(std::uint32_t blocks) {
-  if (in_turn(starts_of_runs(free_, blocks)) == 0) look_for_free_blocks();
-  const std::uint64_t starts = starts_of_runs(free_, blocks);
+  std::uint64_t starts = starts_of_runs(free_, blocks);
+  if (in_turn(starts) == 0) {
+    look_for_free_blocks();
+    starts = starts_of_runs(free_, blocks);
+  }
   return starts == 0 ? -1 : take_one_of(starts, blocks);
 }
 

@@ -63,7 +63,7 @@ TEST(WayTimes, WantsNoneOfTheLargest) {
   EXPECT_FALSE(WayTimes().wants(kMostTriedBytes + 1));
 }
 
-TEST(WayTries, TakeBothInTurnAndThenOneForGood) {
+TEST(WayTries, TakeBothInTurnAndThenOneUntilTold) {
   for (const std::size_t bytes : {kBytes, 4 * kBytes}) {
     WayTries tries;
     std::string ways;

@@ -1,4 +1,4 @@
-// What the conformance suite cannot ask for: the ways a message takes on shared memory.
+// What the tests on all transports cannot ask for: the ways a message takes on shared memory.
 #include "tabane/comm/transport/shm/shm_transport.h"
 
 #include <gtest/gtest.h>
