@@ -27,11 +27,13 @@ struct Moment {
   double seconds = 0;
 };
 
-double raw_seconds() {
+double seconds_of(clockid_t clock) {
   timespec t{};
-  clock_gettime(CLOCK_MONOTONIC_RAW, &t);
+  clock_gettime(clock, &t);
   return static_cast<double>(t.tv_sec) + 1e-9 * static_cast<double>(t.tv_nsec);
 }
+
+double raw_seconds() { return seconds_of(CLOCK_MONOTONIC_RAW); }
 
 // The tightest bracket of several is the one that nothing interrupted.
 Moment read_both(std::uint64_t origin, double start) {
@@ -153,16 +155,6 @@ Clock& tick_clock() {
   static TickClock& clock = *new TickClock;
   return clock;
 }
-
-namespace {
-
-double seconds_of(clockid_t clock) {
-  timespec t{};
-  clock_gettime(clock, &t);
-  return static_cast<double>(t.tv_sec) + 1e-9 * static_cast<double>(t.tv_nsec);
-}
-
-}  // namespace
 
 RunningShare::RunningShare()
     : wall_(seconds_of(CLOCK_MONOTONIC)), cpu_(seconds_of(CLOCK_THREAD_CPUTIME_ID)) {}

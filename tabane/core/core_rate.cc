@@ -3,13 +3,13 @@
 #include <algorithm>
 #include <atomic>
 #include <cerrno>
-#include <exception>
+#include <limits>
 #include <string>
 #include <thread>
 
-#include "tabane/core/binding.h"
 #include "tabane/core/clock.h"
 #include "tabane/core/error.h"
+#include "tabane/core/threads.h"
 
 namespace tabane::core {
 namespace {
@@ -26,45 +26,56 @@ inline void add_block(std::uint64_t& sum, std::uint64_t addend) {
 #endif
 }
 
+constexpr int kNoMore = std::numeric_limits<int>::max();
+
 // One question and its answer; the two directions are on lines of their own.
 struct Exchange {
   alignas(128) std::atomic<int> asked{0};
   alignas(128) std::atomic<int> answered{0};
   std::uint64_t stamp = 0;  // counter of b, valid once answered
-  alignas(128) std::atomic<bool> stop{false};
-  std::atomic<bool> ready{false};
-  std::atomic<bool> failed{false};
 };
 
-// Spins until condition() or stop(); gives the PU away now and then, lest a busy machine stall it.
-template <class Condition, class Stop>
-bool spin(Condition condition, Stop stop) {
-  for (std::uint64_t i = 1; !condition(); ++i) {
-    if (i % 4096 != 0) continue;
-    if (stop()) return false;
-    std::this_thread::yield();
+// Spins until the counter has come so far, and returns it; gives the PU away now and then, lest a
+// busy machine stall it.
+int wait_for_round(const std::atomic<int>& counter, int round) {
+  for (unsigned i = 1;; ++i) {
+    const int now = counter.load(std::memory_order_acquire);
+    if (now >= round) return now;
+    if (i % 4096 == 0) std::this_thread::yield();
   }
-  return true;
 }
 
 void answer_questions(Exchange& exchange) {
-  for (int round = 1;; ++round) {
-    if (!spin([&] { return exchange.asked.load(std::memory_order_acquire) >= round; },
-              [&] { return exchange.stop.load(); }))
-      return;
+  for (int round = 1; wait_for_round(exchange.asked, round) != kNoMore; ++round) {
     exchange.stamp = ticks_end();
     exchange.answered.store(round, std::memory_order_release);
   }
 }
 
-struct Joiner {
-  Exchange& exchange;
-  std::thread& thread;
-  ~Joiner() {
-    exchange.stop = true;
-    thread.join();
+TickSkew ask_questions(Exchange& exchange, int rounds) {
+  constexpr double kMostSeconds = 2;  // for PUs that are busy with other work
+  const auto limit = static_cast<std::uint64_t>(kMostSeconds * tick_rate().ticks_per_second);
+  const std::uint64_t start = ticks_begin();
+  std::uint64_t fastest = ~std::uint64_t{0};
+  TickSkew skew;
+  for (int round = 1; round <= std::max(rounds, 1); ++round) {
+    const std::uint64_t sent = ticks_end();
+    exchange.asked.store(round, std::memory_order_release);
+    wait_for_round(exchange.answered, round);
+    const std::uint64_t received = ticks_end();
+    const std::uint64_t round_trip = received - sent;
+    if (round_trip < fastest) {
+      // The answer was stamped at some moment of the round trip; its middle errs least.
+      fastest = round_trip;
+      skew.bound_ticks = 0.5 * static_cast<double>(round_trip);
+      skew.offset_ticks =
+          static_cast<double>(static_cast<std::int64_t>(exchange.stamp - sent)) - skew.bound_ticks;
+    }
+    if (received - start > limit) break;
   }
-};
+  exchange.asked = kNoMore;
+  return skew;
+}
 
 }  // namespace
 
@@ -91,49 +102,18 @@ TickSkew measure_tick_skew(unsigned a, unsigned b, int rounds) {
   if (a == b)
     throw SystemError("comparing tick counters", "PU " + std::to_string(a) + " with itself",
                       EINVAL);
-  constexpr double kMostSeconds = 2;  // for PUs that are busy with other work
-  const ScopedBinding binding(a);
+  tick_rate();  // not calibrated while the other waits
+  const unsigned pus[] = {a, b};
+  PinnedPool pool(pus);
   Exchange exchange;
-  std::exception_ptr failure;
-  std::thread partner([&] {
-    try {
-      bind_this_thread({&b, 1});
-      exchange.ready = true;
+  TickSkew skew;
+  pool.run([&](std::size_t thread) {
+    if (thread == 0) {
+      skew = ask_questions(exchange, rounds);
+    } else {
       answer_questions(exchange);
-    } catch (...) {
-      failure = std::current_exception();
-      exchange.failed = true;
     }
   });
-
-  std::uint64_t fastest = ~std::uint64_t{0};
-  TickSkew skew;
-  {
-    const Joiner joiner{exchange, partner};
-    const auto failed = [&] { return exchange.failed.load(); };
-    if (spin([&] { return exchange.ready.load(); }, failed)) {
-      const auto limit = static_cast<std::uint64_t>(kMostSeconds * tick_rate().ticks_per_second);
-      const std::uint64_t start = ticks_begin();
-      for (int round = 1; round <= std::max(rounds, 1); ++round) {
-        const std::uint64_t sent = ticks_end();
-        exchange.asked.store(round, std::memory_order_release);
-        spin([&] { return exchange.answered.load(std::memory_order_acquire) >= round; },
-             [] { return false; });
-        const std::uint64_t received = ticks_end();
-        const std::uint64_t round_trip = received - sent;
-        if (round_trip < fastest) {
-          // The answer was stamped at some moment of the round trip; its middle errs least.
-          fastest = round_trip;
-          skew.bound_ticks = 0.5 * static_cast<double>(round_trip);
-          skew.offset_ticks =
-              static_cast<double>(static_cast<std::int64_t>(exchange.stamp - sent)) -
-              skew.bound_ticks;
-        }
-        if (received - start > limit) break;
-      }
-    }
-  }
-  if (failure) std::rethrow_exception(failure);
   return skew;
 }
 

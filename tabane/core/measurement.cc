@@ -1,9 +1,7 @@
 #include "tabane/core/measurement.h"
 
-#include <algorithm>
 #include <cmath>
 
-#include "tabane/core/clock.h"
 #include "tabane/core/error.h"
 
 namespace tabane::core {

@@ -4,7 +4,6 @@
 #include <fcntl.h>
 #include <linux/magic.h>
 #include <sys/file.h>
-#include <sys/stat.h>
 #include <sys/vfs.h>
 #include <unistd.h>
 
@@ -12,11 +11,9 @@
 #include <charconv>
 #include <ctime>
 #include <memory>
-#include <string>
 #include <utility>
 
 #include "tabane/core/error.h"
-#include "tabane/core/temporary_file.h"
 
 namespace tabane::core {
 namespace {
@@ -57,15 +54,6 @@ int own_descriptor(const fs::path& path) {
 bool is_link(const fs::path& path) {
   struct stat seen {};
   return ::lstat(path.c_str(), &seen) == 0 && S_ISLNK(seen.st_mode);
-}
-
-// Whatever the umask. Where a file system keeps no modes, all files have the same one.
-void set_mode(int file, mode_t mode, const fs::path& path) {
-  struct stat made {};
-  if (::fstat(file, &made) != 0) throw SystemError("fstat", path.string(), errno);
-  if ((made.st_mode & kNewFile) != mode && ::fchmod(file, mode) != 0) {
-    throw SystemError("fchmod", path.string(), errno);
-  }
 }
 
 }  // namespace
@@ -131,9 +119,10 @@ void write_output(const fs::path& path, std::string_view bytes) {
   const Descriptor folder = open_parent(place.path, path.string());
   struct stat there {};
   const bool replaces = ::stat(place.path.c_str(), &there) == 0;
-  const mode_t mode = replaces ? there.st_mode & kNewFile : 0666;
-  TemporaryFile file(folder.get(), place.path.filename(), mode, path.string());
-  if (replaces) set_mode(file.fd(), mode, path);
+  there.st_mode &= kNewFile;
+  TemporaryFile file(folder.get(), place.path.filename(), replaces ? there.st_mode : 0666,
+                     path.string());
+  if (replaces) set_mode(file.fd(), there, path.string(), S_ISVTX);
   write_all(file.fd(), bytes.data(), bytes.size(), path.string());
   file.rename(true);
 }

@@ -16,7 +16,6 @@
 #include <cstddef>
 #include <cstdlib>
 #include <ctime>
-#include <filesystem>
 #include <functional>
 #include <memory>
 #include <optional>

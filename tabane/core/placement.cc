@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <map>
-#include <memory>
 #include <numeric>
 #include <set>
 
@@ -96,21 +95,12 @@ class NodeDealer {
     }
   }
 
-  // Gives a process PUs of one node: of the first in turn that has enough unused ones. Empty: none
-  // has.
-  std::vector<unsigned> unused_on_one_node(std::size_t process, std::size_t workers) {
+  // Gives a process PUs of one node: of the first in turn that has enough, unused ones unless they
+  // are shared. Empty: none has.
+  std::vector<unsigned> on_one_node(std::size_t process, std::size_t workers, bool shared) {
     for (std::size_t i = 0; i < nodes_.size(); ++i) {
       Node& node = nodes_[(process + i) % nodes_.size()];
-      if (node.pus.size() - node.used >= workers) return node.take(workers);
-    }
-    return {};
-  }
-
-  // Gives PUs of one node, used or not. Empty: no node has so many.
-  std::vector<unsigned> any_on_one_node(std::size_t process, std::size_t workers) {
-    for (std::size_t i = 0; i < nodes_.size(); ++i) {
-      Node& node = nodes_[(process + i) % nodes_.size()];
-      if (node.pus.size() >= workers) return node.take(workers);
+      if ((shared ? node.pus.size() : node.unused()) >= workers) return node.take(workers);
     }
     return {};
   }
@@ -174,8 +164,7 @@ void deal_per_node(Placement& plan, const Topology& topology) {
   const auto workers = static_cast<std::size_t>(plan.workers_per_process);
   int spread = 0;
   for (std::size_t p = 0; p < static_cast<std::size_t>(plan.processes); ++p) {
-    std::vector<unsigned> given = plan.oversubscribed ? dealer.any_on_one_node(p, workers)
-                                                      : dealer.unused_on_one_node(p, workers);
+    std::vector<unsigned> given = dealer.on_one_node(p, workers, plan.oversubscribed);
     if (given.empty()) {
       given = dealer.spread_over_nodes(p, workers);
       ++spread;

@@ -2,10 +2,8 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstddef>
 #include <limits>
 #include <numeric>
-#include <vector>
 
 #include "tabane/core/error.h"
 
@@ -108,17 +106,14 @@ std::vector<std::size_t> outliers_far_fence(std::span<const double> samples) {
   return found;
 }
 
-Ratio interleaved_ratio(std::span<const double> a, std::span<const double> b) {
+namespace {
+
+std::vector<double> ratios_of(std::span<const double> a, std::span<const double> b) {
   TABANE_ASSERT(a.size() == b.size() && !a.empty());
   std::vector<double> ratios(a.size());
-  for (std::size_t i = 0; i < a.size(); ++i) {
-    TABANE_ASSERT(b[i] > 0);
-    ratios[i] = a[i] / b[i];
-  }
-  return {.value = median(ratios), .interval = median_interval(ratios), .pairs = ratios.size()};
+  for (std::size_t i = 0; i < a.size(); ++i) ratios[i] = a[i] / b[i];
+  return ratios;
 }
-
-namespace {
 
 // Logarithm of the likelihood ratio when k of n samples are below: 2^n / ((n + 1) C(n, k)).
 double log_evidence(double n, double k) {
@@ -127,6 +122,12 @@ double log_evidence(double n, double k) {
 }
 
 }  // namespace
+
+Ratio interleaved_ratio(std::span<const double> a, std::span<const double> b) {
+  const Ratio ratio = ratio_of_passes(a, b, {});
+  TABANE_ASSERT(std::ranges::min(b) > 0);
+  return ratio;
+}
 
 std::size_t running_rank(std::size_t n, double confidence) {
   TABANE_ASSERT(confidence > 0 && confidence < 1);
@@ -152,18 +153,13 @@ Interval running_median_interval(std::span<const double> samples, double confide
   const std::size_t rank = running_rank(samples.size(), confidence);
   constexpr double kNoEnd = std::numeric_limits<double>::infinity();
   if (rank == 0) return {-kNoEnd, kNoEnd};
-  std::vector<double> sorted(samples.begin(), samples.end());
-  std::sort(sorted.begin(), sorted.end());
-  return {sorted[rank - 1], sorted[sorted.size() - rank]};
+  const std::vector<double> s = sorted(samples);
+  return {s[rank - 1], s[s.size() - rank]};
 }
 
 Ratio running_ratio(std::span<const double> a, std::span<const double> b, double confidence) {
-  TABANE_ASSERT(a.size() == b.size() && !a.empty());
-  std::vector<double> ratios(a.size());
-  for (std::size_t i = 0; i < a.size(); ++i) {
-    TABANE_ASSERT(b[i] > 0);
-    ratios[i] = a[i] / b[i];
-  }
+  const std::vector<double> ratios = ratios_of(a, b);
+  TABANE_ASSERT(std::ranges::min(b) > 0);
   Interval interval = running_median_interval(ratios, confidence);
   interval.low = std::max(0.0, interval.low);
   return {.value = median(ratios), .interval = interval, .pairs = ratios.size()};
@@ -197,25 +193,21 @@ PassSummary summarize_passes(std::span<const double> samples, const PassSizes& p
 
 Ratio ratio_of_passes(std::span<const double> a, std::span<const double> b,
                       const PassSizes& passes) {
-  TABANE_ASSERT(a.size() == b.size() && !a.empty());
-  std::vector<double> ratios(a.size());
-  for (std::size_t i = 0; i < a.size(); ++i) ratios[i] = a[i] / b[i];
-  const PassSummary summary = summarize_passes(ratios, passes);
+  const PassSummary summary = summarize_passes(ratios_of(a, b), passes);
   return {summary.median, summary.interval, a.size()};
 }
 
 std::optional<TwoStates> two_states(std::span<const double> samples) {
   if (samples.size() < kFewestSamples) return std::nullopt;
-  std::vector<double> sorted(samples.begin(), samples.end());
-  std::sort(sorted.begin(), sorted.end());
-  const auto n = static_cast<double>(sorted.size());
-  const double sum = std::accumulate(sorted.begin(), sorted.end(), 0.0);
+  const std::vector<double> s = sorted(samples);
+  const auto n = static_cast<double>(s.size());
+  const double sum = std::accumulate(s.begin(), s.end(), 0.0);
   double total = 0;
-  for (const double x : sorted) total += (x - sum / n) * (x - sum / n);
+  for (const double x : s) total += (x - sum / n) * (x - sum / n);
   double most = 0, apart_there = 0, low_sum = 0;
   std::size_t cut = 0;
-  for (std::size_t i = 1; i < sorted.size(); ++i) {
-    low_sum += sorted[i - 1];
+  for (std::size_t i = 1; i < s.size(); ++i) {
+    low_sum += s[i - 1];
     const auto low = static_cast<double>(i);
     if (low < kSmallestGroup * n || n - low < kSmallestGroup * n) continue;
     const double apart = (sum - low_sum) / (n - low) - low_sum / low;
@@ -227,9 +219,9 @@ std::optional<TwoStates> two_states(std::span<const double> samples) {
   }
   if (most <= kExplained * total || apart_there <= kDistance * std::abs(sum / n))
     return std::nullopt;
-  const std::span<const double> all(sorted);
+  const std::span<const double> all(s);
   return TwoStates{median(all.first(cut)), median(all.subspan(cut)),
-                   static_cast<double>(sorted.size() - cut) / n};
+                   static_cast<double>(s.size() - cut) / n};
 }
 
 namespace {

@@ -1,16 +1,11 @@
 #include "tabane/core/threads.h"
 
 #include <algorithm>
-#include <atomic>
 #include <condition_variable>
-#include <exception>
 #include <limits>
-#include <mutex>
 #include <numeric>
 #include <system_error>
-#include <thread>
 #include <utility>
-#include <vector>
 
 #include "tabane/core/binding.h"
 #include "tabane/core/clock.h"

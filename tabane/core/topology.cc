@@ -4,11 +4,9 @@
 #include <hwloc/cpukinds.h>
 
 #include <algorithm>
-#include <cerrno>
 #include <cstdlib>
 #include <functional>
 #include <map>
-#include <optional>
 #include <set>
 
 #include "tabane/core/binding.h"
@@ -93,16 +91,6 @@ struct Opened {
 // hwloc ignores variables that it cannot read and shows the real machine instead, so they are given
 // to it explicitly.
 Opened open_topology(const std::string* synthetic) {
-  // In place of twelve lines on stderr in every process that loads a machine which contradicts
-  // itself: correction() says it in one sentence.
-  const UnlessSet quiet("HWLOC_HIDE_ERRORS", "2");
-  // Its plugins look for devices, on which nothing here depends, and load X11 and OpenCL for that.
-  const bool xml = !synthetic && !environment("HWLOC_XMLFILE").empty();
-  std::optional<UnlessSet> no_plugins;
-  if (!xml) no_plugins.emplace("HWLOC_PLUGINS_PATH", "/nonexistent");
-  hwloc_topology_t raw = nullptr;
-  if (hwloc_topology_init(&raw) != 0) return {{nullptr, &hwloc_topology_destroy}, true};
-  Handle handle(raw, &hwloc_topology_destroy);
   std::string source;
   std::string value;
   if (synthetic) {
@@ -113,12 +101,22 @@ Opened open_topology(const std::string* synthetic) {
   } else if (value = environment("HWLOC_SYNTHETIC"); !value.empty()) {
     source = "HWLOC_SYNTHETIC";
   }
-  if (source.empty() && kernel_tells_all(SystemFiles(environment("HWLOC_FSROOT"))))
+  const bool xml = source == "HWLOC_XMLFILE";
+  // In place of twelve lines on stderr in every process that loads a machine which contradicts
+  // itself: correction() says it in one sentence.
+  const UnlessSet quiet("HWLOC_HIDE_ERRORS", "2");
+  // Its plugins look for devices, on which nothing here depends, and load X11 and OpenCL for that.
+  std::optional<UnlessSet> no_plugins;
+  if (!xml) no_plugins.emplace("HWLOC_PLUGINS_PATH", "/nonexistent");
+  hwloc_topology_t raw = nullptr;
+  if (hwloc_topology_init(&raw) != 0) return {{nullptr, &hwloc_topology_destroy}, true};
+  Handle handle(raw, &hwloc_topology_destroy);
+  if (!source.empty()) {
+    const int refused = xml ? hwloc_topology_set_xml(raw, value.c_str())
+                            : hwloc_topology_set_synthetic(raw, value.c_str());
+    if (refused != 0) refuse_variable(source, value);
+  } else if (kernel_tells_all(SystemFiles(environment("HWLOC_FSROOT")))) {
     hwloc_topology_set_components(raw, HWLOC_TOPOLOGY_COMPONENTS_FLAG_BLACKLIST, "x86");
-  if (source == "HWLOC_XMLFILE") {
-    if (hwloc_topology_set_xml(raw, value.c_str()) != 0) refuse_variable(source, value);
-  } else if (!source.empty()) {
-    if (hwloc_topology_set_synthetic(raw, value.c_str()) != 0) refuse_variable(source, value);
   }
   hwloc_topology_set_flags(raw, HWLOC_TOPOLOGY_FLAG_INCLUDE_DISALLOWED);
   if (hwloc_topology_load(raw) != 0) {

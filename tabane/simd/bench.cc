@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <map>
 #include <numeric>
-#include <optional>
 #include <string>
 
 #include "tabane/core/binding.h"
@@ -218,24 +217,17 @@ void ask_in_memory(Panel& panel, const std::string& where, std::span<const unsig
   }
 }
 
-std::optional<core::CacheLevel> cache_of_level(const core::Topology& topology, int level) {
-  for (const core::CacheLevel& cache : topology.caches()) {
-    if (cache.level == level) return cache;
-  }
-  return std::nullopt;
-}
-
 std::vector<Place> cache_places(const core::Topology& topology) {
   std::vector<Place> places{
       {.name = "1024 doubles in L1", .n = 1024, .roof_target = 0.9},
       {.name = "1024 doubles in L1, misaligned", .n = 1024, .offset = 1, .roof_target = 0.9},
       {.name = "1023 doubles in L1", .n = 1023, .roof_target = 0.9},
       {.name = "2048 doubles", .n = 2048}};
-  if (const auto l2 = cache_of_level(topology, 2)) {
+  if (const auto l2 = topology.cache(2)) {
     const std::size_t share = l2->bytes / std::max(1u, l2->pus_sharing);
     places.push_back({.name = "half of L2", .bytes = share / 2});
   }
-  if (const auto l3 = cache_of_level(topology, 3)) {
+  if (const auto l3 = topology.cache(3)) {
     const std::size_t share = l3->bytes / std::max(1u, l3->pus_sharing);
     places.push_back(
         {.name = "in L3", .bytes = std::min(share / 4, std::size_t{16} << 20), .roof_target = 0.9});

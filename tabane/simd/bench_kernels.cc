@@ -9,9 +9,7 @@
 #include <cstring>
 
 #include "bench/command.h"
-#include "tabane/core/measurement.h"
 #include "tabane/simd/bench_peers.h"
-#include "tabane/simd/elementwise.h"
 #include "tabane/simd/reduction.h"
 
 namespace tabane::bench {

@@ -1,7 +1,5 @@
 #include "tabane/simd/target.h"
 
-#include <string_view>
-
 #include "tabane/core/error.h"
 
 #undef HWY_TARGET_INCLUDE
