@@ -89,10 +89,12 @@ std::optional<R> launch_result(const LaunchOptions& options, const std::function
     writer.put(file, 0, result);
     writer.flush(file);
   });
-  const std::span<const std::byte> bytes = file.read(1)[0];
-  if (bytes.data() == nullptr) return {};
-  team::Reader in(bytes);
-  return team::get_value<R>(in);
+  std::optional<R> result;
+  file.read_each([&](std::size_t, std::span<const std::byte> bytes) {
+    team::Reader in(bytes);
+    result.emplace(team::get_value<R>(in));
+  });
+  return result;
 }
 
 }  // namespace tabane::comm

@@ -7,7 +7,6 @@
 #include <algorithm>
 #include <limits>
 #include <memory>
-#include <span>
 
 #include "bench/command.h"
 #include "bench/remote.h"
@@ -381,8 +380,7 @@ void ask_about_few_tasks(Panel& panel, std::size_t pus) {
 
 void ask_all(Panel& panel) {
   const core::Topology topology = core::Topology::detect();
-  std::vector<unsigned> pus;
-  for (const core::Pu& pu : topology.pus()) pus.push_back(pu.os_index);
+  const std::vector<unsigned> pus = topology.pu_os_indices();
   panel.part("empty teams", [&] { ask_about_empty_team(panel); });
   panel.part("many children", [&] { ask_about_many_children(panel); });
   panel.part("small tasks", [&] {

@@ -8,7 +8,6 @@
 #include "tabane/core/error.h"
 #include "tabane/core/units.h"
 #include "tabane/team/fork.h"
-#include "tabane/team/places.h"
 #include "tabane/team/team_model.h"
 #include "tabane/team/team_sampler.h"
 

@@ -1,18 +1,12 @@
 #include "tabane/team/control.h"
 
 #include <linux/futex.h>
-#include <sched.h>
 #include <string.h>
-#include <sys/syscall.h>
-#include <time.h>
-#include <unistd.h>
 
-#include <algorithm>
 #include <climits>
 #include <new>
 
 #include "tabane/core/error.h"
-#include "tabane/team/job.h"
 
 namespace tabane::team {
 namespace {

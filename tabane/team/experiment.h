@@ -1,5 +1,4 @@
-// Answers the questions of choose.h with the real tasks: with a sample that is run in child
-// processes, so that the caller's data do not change, or with work that has begun and goes on.
+// Answers the questions of choose.h with the real tasks.
 #pragma once
 
 #include <atomic>
@@ -7,14 +6,10 @@
 #include <cstdint>
 #include <functional>
 #include <optional>
-#include <span>
-#include <type_traits>
 #include <vector>
 
-#include "tabane/core/measurement.h"
 #include "tabane/team/choose.h"
 #include "tabane/team/job.h"
-#include "tabane/team/result_file.h"
 
 namespace tabane::team {
 
@@ -29,111 +24,6 @@ class SpreadOrder {
   std::size_t n_, step_;
 };
 
-// Whether others use the machine: they are ready to run, or the hypervisor has given time to others
-// since this was made.
-class Disturbance {
- public:
-  Disturbance();
-  bool now() const;
-
- private:
-  double stolen_at_first_;  // ticks
-};
-
-// Seconds to start and end a team that does nothing.
-double seconds_to_start(JobOptions options, bool forked);
-
-// Tasks to try, without the types of task and result.
-struct Sample {
-  // Does the tasks order(begin) … order(end - 1), discards their results, and writes their seconds
-  // to seconds[begin] … seconds[end - 1].
-  std::function<void(Progress&, std::size_t begin, std::size_t end, const SpreadOrder& order,
-                     double* seconds)>
-      do_tasks;
-  // Does a task, writes its result `copies` times and returns the nanoseconds of writing. Empty if
-  // the tasks have no results that can be returned.
-  std::function<std::uint64_t(ResultFile&, std::size_t task, std::uint64_t& copies)> write;
-  std::function<void(std::span<const std::byte>)> read;  // one result
-};
-
-template <class R, class F>
-std::uint64_t write_copies(F& f, ResultFile& file, std::size_t task, std::uint64_t& copies) {
-  constexpr std::size_t kBytes = std::size_t{1} << 20;
-  constexpr std::uint64_t kMostCopies = 1000;
-  const R result = f(task);
-  Bytes once;
-  put_value(once, result);
-  const std::uint64_t begin = now_ns();
-  ResultWriter out;
-  copies = 0;
-  do {
-    out.put(file, copies, result);
-    ++copies;
-  } while (copies < kMostCopies && copies * once.size() < kBytes);
-  out.flush(file);
-  return now_ns() - begin;
-}
-
-// f must live as long as the sample.
-template <class R, class F>
-Sample sample_of(F& f) {
-  Sample sample;
-  sample.do_tasks = [&f](Progress& at, std::size_t begin, std::size_t end, const SpreadOrder& order,
-                         double* seconds) {
-    std::uint64_t before = now_ns();
-    for (std::size_t k = begin; k < end; ++k) {
-      const std::size_t task = order(k);
-      if (!at.begins(task)) break;
-      if constexpr (std::is_void_v<R>) {
-        f(task);
-      } else {
-        const R result = f(task);
-        core::keep(&result);
-      }
-      const std::uint64_t after = now_ns();
-      seconds[k] = static_cast<double>(after - before) * 1e-9;
-      before = after;
-    }
-  };
-  if constexpr (!std::is_void_v<R>) {
-    if constexpr (Serialisable<R>) {
-      sample.write = [&f](ResultFile& file, std::size_t task, std::uint64_t& copies) {
-        return write_copies<R>(f, file, task, copies);
-      };
-      sample.read = [](std::span<const std::byte> bytes) {
-        Reader in(bytes);
-        const R result = get_value<R>(in);
-        core::keep(&result);
-      };
-    }
-  }
-  return sample;
-}
-
-class TaskExperiment : public Experiment {
- public:
-  // like: placement, order of forks and permissions of the team to choose for. n: > 0.
-  TaskExperiment(std::size_t n, Sample sample, const JobOptions& like);
-
-  // All throw as Team::map().
-  SampleRun run(Shape shape, std::size_t count) override;
-  double start_seconds(Shape shape) override;
-  double result_seconds() override;
-  bool disturbed() override { return disturbance_.now(); }
-
- private:
-  JobOptions options_for(Shape shape, bool forked) const;
-
-  std::size_t n_;
-  Sample sample_;
-  JobOptions like_;
-  Disturbance disturbance_;
-};
-
-// choose_shape() on this machine with a TaskExperiment.
-Choice choose_tasks(std::size_t n, Sample sample, const JobOptions& like,
-                    const Limits& limits = {});
-
 // The tasks of one call of a team and what becomes of their results, without their types. A call
 // may consist of several runs, each of tasks that no other run has done.
 struct TaskSet {
@@ -147,14 +37,19 @@ struct TaskSet {
   std::function<void()> end_run;
 };
 
+// How one process does tasks of a sample. begins: the calling one does, and their results count.
+// keeps: a child, whose results count. discards: a child; each run does the same tasks again, and
+// what they change reaches nobody.
+enum class Trial { begins, keeps, discards };
+
 // Work that begins before its shape is known: threads of the caller do the first tasks, and if the
 // rest is worth a sample, each run of the sample does tasks that are still to do. So no task is
 // done twice, and work that is too little for a sample never stops.
 class StartedWork : public Experiment {
  public:
-  // like: placement, order of forks and permissions of the team. in_caller: one process may be the
-  // calling one; false: it is forked, too. n: > 0.
-  StartedWork(std::size_t n, const TaskSet& tasks, const JobOptions& like, bool in_caller);
+  // like: placement, order of forks and permissions of the team. throws: core::UsageError if n is
+  // 0.
+  StartedWork(std::size_t n, const TaskSet& tasks, const JobOptions& like, Trial trial);
 
   // Does tasks with threads of the calling process until all are done, a sample of the others
   // pays, or the tasks are seen to wait for something else than a PU. throws: as Team::map().
@@ -168,12 +63,13 @@ class StartedWork : public Experiment {
   // Does what is left. throws: as Team::map(); then all of it is left.
   JobReport finish(const JobOptions& options);
 
-  // Of Experiment. Each run does other tasks; once they are few, fewer than asked for.
+  // Of Experiment. Where results are kept, each run does other tasks; once they are few, fewer than
+  // asked for.
   SampleRun run(Shape shape, std::size_t count) override;
   double start_seconds(Shape shape) override;
   double result_seconds() override;
-  bool disturbed() override { return disturbance_.now(); }
-  bool keeps_results() const override { return true; }
+  bool disturbed() override;
+  bool keeps_results() const override { return trial_ != Trial::discards; }
   const BegunWork* begun() const override { return begun_ ? &*begun_ : nullptr; }
 
  private:
@@ -189,8 +85,8 @@ class StartedWork : public Experiment {
   std::size_t n_;
   const TaskSet& tasks_;
   JobOptions like_;
-  bool in_caller_;
-  Disturbance disturbance_;
+  Trial trial_;
+  double stolen_at_first_;            // ticks
   std::size_t first_ = 0;             // tasks 0 … first - 1 are done
   std::vector<std::size_t> sampled_;  // other tasks that are done
   std::optional<BegunWork> begun_;
@@ -204,6 +100,9 @@ class StartedWork : public Experiment {
   std::size_t returned_ = 0;       // results, by runs in other processes
   double return_seconds_ = 0;      // of taking them
 };
+
+// choose_shape() on this machine with tasks whose results are discarded. throws: as Team::map().
+Choice choose_tasks(std::size_t n, const TaskSet& tasks, const Limits& limits);
 
 // An estimate of what to fork this process once and to end the child takes, from its size alone.
 double guess_fork_seconds();

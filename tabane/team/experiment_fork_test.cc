@@ -4,7 +4,9 @@
 
 #include <algorithm>
 #include <atomic>
+#include <functional>
 #include <memory>
+#include <optional>
 #include <set>
 #include <string>
 
@@ -50,10 +52,12 @@ class ExperimentTest : public LeavesNothing {
  protected:
   ExperimentTest() : task_([this](std::size_t i) { return do_task(i); }) {}
 
-  TaskExperiment experiment() { return TaskExperiment(100, sample_of<std::string>(task_), {}); }
+  // Tasks that are only asked how long they take.
+  StartedWork experiment() { return StartedWork(100, tasks_, {}, Trial::discards); }
 
   void TearDown() override {
     own_.reset();
+    returned_.reset();
     LeavesNothing::TearDown();
   }
 
@@ -67,12 +71,26 @@ class ExperimentTest : public LeavesNothing {
   SharedValues<int>& calls_ = *own_;
   std::atomic<bool> changed_ = false;  // written by all threads of a child
   std::function<std::string(std::size_t)> task_;
+  std::optional<ReturnedResults> returned_{std::in_place, std::nullopt};
+  int taken_ = 0;  // results
+  TaskSet tasks_ = {
+      .begin_run = [this](std::size_t workers,
+                          bool forked) { returned_->begin_run(workers, forked); },
+      .do_tasks =
+          [this](Progress& at, std::size_t begin, std::size_t end) {
+            for (std::size_t i = begin; i < end && at.begins(i); ++i) {
+              returned_->put(at.worker.index, i, task_(i));
+            }
+          },
+      .finish = [this](const Worker& worker) { returned_->flush(worker.index); },
+      .end_run = [this] { returned_->take([this](std::size_t, Reader&) { ++taken_; }); }};
 };
 
 TEST_F(ExperimentTest, DoesTheFirstTasksOfItsOrderOnceInChildren) {
+  StartedWork asked = experiment();
   for (const Shape shape : {Shape{1, 1}, Shape{1, 2}, Shape{2, 1}, Shape{2, 2}}) {
     const int before = calls_.sum();
-    const SampleRun trial = experiment().run(shape, 7);
+    const SampleRun trial = asked.run(shape, 7);
     EXPECT_EQ(calls_.sum() - before, 7);
     EXPECT_EQ(trial.task_seconds.size(), 7u);
     EXPECT_GT(trial.seconds, 0);
@@ -83,33 +101,27 @@ TEST_F(ExperimentTest, DoesTheFirstTasksOfItsOrderOnceInChildren) {
   }
   const SpreadOrder order(100);
   for (std::size_t k = 0; k < 100; ++k) EXPECT_EQ(calls_[order(k)].load(), k < 7 ? 4 : 0);
+  EXPECT_EQ(asked.left(), 100u);
   EXPECT_FALSE(changed_);
 }
 
 TEST_F(ExperimentTest, MeasuresStartsWithoutTasksAndResultsWithOne) {
-  EXPECT_GT(experiment().start_seconds({1, 2}), 0);
-  EXPECT_GT(experiment().start_seconds({2, 1}), 0);
+  StartedWork asked = experiment();
+  EXPECT_GT(asked.start_seconds({1, 2}), 0);
+  EXPECT_GT(asked.start_seconds({2, 1}), 0);
   EXPECT_EQ(calls_.sum(), 0);
-  EXPECT_GT(experiment().result_seconds(), 0);
+  EXPECT_EQ(asked.result_seconds(), 0);
+  asked.run({1, 1}, 1);
+  EXPECT_GT(asked.result_seconds(), 0);
   EXPECT_EQ(calls_.sum(), 1);
+  EXPECT_EQ(taken_, 1);
   EXPECT_FALSE(changed_);
 }
 
-TEST_F(ExperimentTest, NeedsNothingReturnedForTasksWithoutResult) {
-  int calls = 0;
-  const auto nothing = [&](std::size_t) { ++calls; };
-  TaskExperiment experiment(5, sample_of<void>(nothing), {});
-  EXPECT_EQ(experiment.result_seconds(), 0);
-  EXPECT_EQ(experiment.run({2, 1}, 5).task_seconds.size(), 5u);
-  EXPECT_EQ(calls, 0);
-}
-
 TEST_F(ExperimentTest, TellsAFailingTask) {
-  const auto fails = [](std::size_t) -> int { throw 5; };
-  TaskExperiment experiment(5, sample_of<int>(fails), {});
-  EXPECT_THROW(experiment.run({1, 1}, 2), TaskError);
-  EXPECT_THROW(experiment.result_seconds(), TaskError);
-  EXPECT_THROW(TaskExperiment(0, sample_of<int>(fails), {}), core::UsageError);
+  task_ = [](std::size_t) -> std::string { throw 5; };
+  EXPECT_THROW(experiment().run({1, 1}, 2), TaskError);
+  EXPECT_THROW(StartedWork(0, tasks_, {}, Trial::discards), core::UsageError);
 }
 
 TEST_F(ExperimentTest, GivesAShapeForRealTasks) {
@@ -118,6 +130,22 @@ TEST_F(ExperimentTest, GivesAShapeForRealTasks) {
   EXPECT_LE(choice.shape.workers(), 2);
   EXPECT_FALSE(choice.reason.empty());
   EXPECT_FALSE(changed_);
+}
+
+TEST_F(ExperimentTest, GivesAShapeForTasksWithoutResultOrWithOneThatCannotBeReturned) {
+  int calls = 0;
+  struct Unreturnable {
+    std::unique_ptr<int> own;
+  };
+  EXPECT_LE(Team::choose(50, [&](std::size_t) { ++calls; }, {.most_workers = 2}).shape.workers(),
+            2);
+  EXPECT_LE(
+      Team::choose(50, [&](std::size_t) { return Unreturnable{std::make_unique<int>(++calls)}; },
+                   {.most_workers = 2})
+          .shape.workers(),
+      2);
+  EXPECT_EQ(calls, 0);
+  EXPECT_THROW(Team::choose(5, [](std::size_t) -> int { throw 5; }), TaskError);
 }
 
 }  // namespace

@@ -6,7 +6,6 @@
 
 #include <bit>
 #include <cerrno>
-#include <string>
 
 #include "tabane/core/error.h"
 

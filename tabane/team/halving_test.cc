@@ -8,7 +8,6 @@
 #include <vector>
 
 #include "tabane/core/statistics.h"
-#include "tabane/team/places.h"
 #include "tabane/team/team_model.h"
 
 namespace tabane::team {

@@ -11,7 +11,6 @@
 #include <thread>
 
 #include "tabane/core/binding.h"
-#include "tabane/core/error.h"
 #include "tabane/core/topology.h"
 #include "tabane/team/control.h"
 #include "tabane/team/places.h"

@@ -1,12 +1,10 @@
 #include "tabane/team/law_experiment_test.h"
 
 #include <algorithm>
-#include <cmath>
 #include <map>
 #include <queue>
 
 #include "tabane/team/fork.h"
-#include "tabane/team/team_model.h"
 
 namespace tabane::team {
 namespace {

@@ -1,7 +1,6 @@
 // Synthetic machines and families of laws that the chooser is tried on, for tests.
 #pragma once
 
-#include <cstddef>
 #include <random>
 #include <span>
 #include <string>

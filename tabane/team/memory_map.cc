@@ -8,11 +8,8 @@
 #include <array>
 #include <cerrno>
 #include <charconv>
-#include <cstdint>
 #include <optional>
-#include <string>
 #include <utility>
-#include <vector>
 
 #include "tabane/core/file.h"
 #include "tabane/core/memory.h"

@@ -6,11 +6,9 @@
 #include <set>
 #include <tuple>
 #include <unordered_map>
-#include <vector>
 
 #include "tabane/core/binding.h"
 #include "tabane/core/cgroup.h"
-#include "tabane/core/placement.h"
 
 namespace tabane::team {
 namespace {

@@ -10,11 +10,7 @@
 #include <charconv>
 #include <filesystem>
 #include <memory>
-#include <optional>
-#include <string>
-#include <string_view>
 #include <system_error>
-#include <vector>
 
 #include "tabane/core/error.h"
 #include "tabane/core/file.h"

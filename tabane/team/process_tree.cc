@@ -19,9 +19,6 @@
 #include <utility>
 
 #include "tabane/core/error.h"
-#include "tabane/team/control.h"
-#include "tabane/team/fork.h"
-#include "tabane/team/job.h"
 
 namespace tabane::team {
 namespace {

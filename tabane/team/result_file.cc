@@ -6,7 +6,6 @@
 #include <atomic>
 #include <cerrno>
 #include <cstring>
-#include <new>
 
 #include "tabane/core/cgroup.h"
 
@@ -64,15 +63,6 @@ void ResultFile::append(std::span<const std::byte> bytes) {
     bytes = bytes.subspan(static_cast<std::size_t>(written));
     place += static_cast<std::uint64_t>(written);
   }
-}
-
-std::vector<std::span<const std::byte>> ResultFile::read(std::size_t keys) {
-  std::vector<std::span<const std::byte>> results(keys);
-  read_each([&](std::size_t key, std::span<const std::byte> bytes) {
-    if (key >= keys || results[key].data() != nullptr) throw_damaged();
-    results[key] = bytes;
-  });
-  return results;
 }
 
 void ResultFile::read_each(

@@ -49,12 +49,8 @@ class ResultFile {
   // From any process and thread. throws: ResultError.
   void append(std::span<const std::byte> bytes);
 
-  // Maps the file and returns the bytes of each key's result; null for a key without one. They are
-  // valid as long as this object. Only when no process appends any more. throws: core::SystemError;
-  // core::Error if a key is >= keys or comes twice.
-  std::vector<std::span<const std::byte>> read(std::size_t keys);
-
-  // As read(), but calls take(key, bytes) for each result, in any order; a key may come twice.
+  // Maps the file and calls take(key, bytes) for each result, in any order; a key may come twice.
+  // Only when no process appends any more. throws: core::SystemError.
   void read_each(const std::function<void(std::size_t, std::span<const std::byte>)>& take);
 
   // throws: core::Error.

@@ -157,7 +157,7 @@ bool Team::caller_may_work() const {
 }
 
 void Team::do_chosen(std::size_t n, const TaskSet& tasks) {
-  StartedWork work(n, tasks, job_options(), caller_may_work());
+  StartedWork work(n, tasks, job_options(), caller_may_work() ? Trial::begins : Trial::keeps);
   try {
     report_.choice = choose_started(work, n);
   } catch (const ForkRefused& refusal) {

@@ -30,6 +30,7 @@
 #include <utility>
 #include <vector>
 
+#include "tabane/core/measurement.h"
 #include "tabane/core/placement.h"
 #include "tabane/team/choose.h"
 #include "tabane/team/experiment.h"
@@ -352,7 +353,34 @@ Choice Team::choose(std::size_t n, F&& f, const Limits& limits) {
   static_assert(std::is_invocable_v<F&, std::size_t>,
                 "the task must be callable as f(std::size_t i)");
   using R = std::remove_cvref_t<std::invoke_result_t<F&, std::size_t>>;
-  return choose_tasks(n, sample_of<R>(f), {}, limits);
+  ReturnedResults returned(std::nullopt);
+  const auto do_one = [&](const Worker& worker, std::size_t i) {
+    if constexpr (std::is_void_v<R>) {
+      f(i);
+    } else {
+      const R result = f(i);
+      core::keep(&result);
+      // As map() returns it.
+      if constexpr (!std::is_trivially_copyable_v<R> && Serialisable<R>) {
+        returned.put(worker.index, i, result);
+      }
+    }
+  };
+  return choose_tasks(
+      n,
+      {.begin_run = [&](std::size_t workers, bool) { returned.begin_run(workers, true); },
+       .do_tasks =
+           [&](Progress& at, std::size_t begin, std::size_t end) {
+             for (std::size_t i = begin; i < end && at.begins(i); ++i) do_one(at.worker, i);
+           },
+       .finish = [&](const Worker& worker) { returned.flush(worker.index); },
+       .end_run =
+           [&] {
+             returned.take([](std::size_t, Reader& in) {
+               if constexpr (!std::is_void_v<R> && Serialisable<R>) get_result<R>(in);
+             });
+           }},
+      limits);
 }
 
 }  // namespace tabane::team

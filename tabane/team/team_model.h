@@ -1,7 +1,6 @@
 // Predicts how long a team of a given shape needs, from laws and costs that a sample has fitted.
 #pragma once
 
-#include <cstddef>
 #include <span>
 #include <vector>
 

@@ -8,7 +8,6 @@
 #include <chrono>
 #include <climits>
 #include <numeric>
-#include <set>
 #include <stdexcept>
 #include <string>
 #include <thread>
