@@ -85,10 +85,10 @@ std::span<std::byte> segment_of(std::span<std::byte> values, std::size_t element
 }
 
 Blocks::Blocks(Group& group, const Call& call)
-    : call_(call),
-      ranks_(group.size()),
-      is_scratch_(call.layout != Layout::block),
-      all_(is_scratch_ ? group.scratch(call.bytes * static_cast<std::size_t>(ranks_)) : call.out) {}
+    : call_(call), ranks_(group.size()), is_scratch_(call.layout != Layout::block) {
+  if (!call.part_bytes.empty()) varying_.emplace(call);
+  all_ = is_scratch_ ? group.scratch(call.bytes * static_cast<std::size_t>(ranks_)) : call.out;
+}
 
 void Blocks::sort() const {
   for (int rank = 0; rank < ranks_; ++rank) sort(rank);

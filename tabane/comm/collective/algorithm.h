@@ -13,6 +13,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -80,45 +81,52 @@ std::span<Byte> block_of(std::span<Byte> all, const Call& call, int index) {
 std::span<std::byte> segment_of(std::span<std::byte> values, std::size_t element_bytes, int parts,
                                 int index);
 
-// Where all ranks' parts arrive as blocks in the order of ranks: in call.out or, if the layout is
-// another one, in the group's scratch until they are sorted.
-class Blocks {
- public:
-  Blocks(Group& group, const Call& call);
-  std::span<std::byte> all() const { return all_; }
-  std::span<std::byte> of(int rank) const { return block_of(all_, call_, rank); }
-  void sort(int rank) const {
-    if (is_scratch_) put_piece(call_.out, call_, ranks_, rank, 0, of(rank));
-  }
-  void sort() const;
-  bool is_scratch() const { return is_scratch_; }
-
- private:
-  const Call& call_;
-  int ranks_;
-  bool is_scratch_;
-  std::span<std::byte> all_;
-};
-// Returns call.in as blocks in the order of ranks, sorted into the group's scratch if need be.
-std::span<const std::byte> blocks_to_send(Group& group, const Call& call);
-
 // Parts of different sizes, one after the other in the order of ranks.
 class VaryingParts {
  public:
   explicit VaryingParts(const Call& call) : bytes_(call.part_bytes) {
     for (const std::size_t bytes : bytes_) begins_.push_back(begins_.back() + bytes);
   }
-  std::size_t bytes(int rank) const { return bytes_[static_cast<std::size_t>(rank)]; }
   std::size_t most_bytes() const { return *std::max_element(bytes_.begin(), bytes_.end()); }
   template <class Byte>
   std::span<Byte> part(std::span<Byte> all, int rank) const {
-    return all.subspan(begins_[static_cast<std::size_t>(rank)], bytes(rank));
+    return all.subspan(begins_[static_cast<std::size_t>(rank)],
+                       bytes_[static_cast<std::size_t>(rank)]);
   }
 
  private:
   std::span<const std::size_t> bytes_;
   std::vector<std::size_t> begins_{0};  // of each rank's part, and the end
 };
+
+// Where all ranks' parts, also varying ones, arrive in the order of ranks: in call.out or, if the
+// layout is another one, in the group's scratch until they are sorted.
+class Blocks {
+ public:
+  Blocks(Group& group, const Call& call);
+  std::span<std::byte> all() const { return all_; }
+  std::span<std::byte> of(int rank) const {
+    return varying_ ? varying_->part(all_, rank) : block_of(all_, call_, rank);
+  }
+  void sort(int rank) const {
+    if (is_scratch_) put_piece(call_.out, call_, ranks_, rank, 0, of(rank));
+  }
+  void sort() const;
+  bool is_scratch() const { return is_scratch_; }
+  // This rank's own part, to its place.
+  void put(int rank, std::span<const std::byte> part) const {
+    is_scratch_ ? put_piece(call_.out, call_, ranks_, rank, 0, part) : copy_bytes(of(rank), part);
+  }
+
+ private:
+  const Call& call_;
+  int ranks_;
+  bool is_scratch_;
+  std::optional<VaryingParts> varying_;
+  std::span<std::byte> all_;
+};
+// Returns call.in as blocks in the order of ranks, sorted into the group's scratch if need be.
+std::span<const std::byte> blocks_to_send(Group& group, const Call& call);
 
 // Combines a rank's values, as many bytes as `sum` has, with those of the ranks before it. To be
 // called for each rank from 0 on, so that the bits of the sum depend on nothing but the values.

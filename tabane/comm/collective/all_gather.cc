@@ -51,8 +51,8 @@ void all_gather_shared(Group& group, const Call& call) {
   }
 }
 
-// All send to all at once. With more ranks than PUs no rank waits for its turn in a ring.
-// cost: p - 1 messages of n bytes to and from each rank.
+// All send to all at once, also varying parts. With more ranks than PUs no rank waits for its turn
+// in a ring. cost: p - 1 messages of n bytes to and from each rank.
 void all_gather_linear(Group& group, const Call& call) {
   Messages messages(group, call);
   const Blocks parts(group, call);
@@ -116,8 +116,8 @@ void all_gather_read(Group& group, const Call& call) {
   parts.sort();
 }
 
-// Parts go round the ring of ranks.
-// cost: p - 1 messages of n bytes one after the other.
+// Parts, also varying ones, go round the ring of ranks.
+// cost: p - 1 messages of n bytes one after the other, each round as long as its longest part.
 void all_gather_ring(Group& group, const Call& call) {
   Messages messages(group, call);
   const Blocks parts(group, call);
@@ -162,25 +162,6 @@ void all_gather_varying_shared(Group& group, const Call& call) {
   }
 }
 
-// All send to all at once.
-// cost: p - 1 messages to and from each rank.
-void all_gather_varying_linear(Group& group, const Call& call) {
-  Messages messages(group, call);
-  const VaryingParts parts(call);
-  messages.exchange_at_once([&](int) { return call.in; },
-                            [&](int rank) { return parts.part(call.out, rank); });
-}
-
-// Parts go round the ring of ranks.
-// cost: p - 1 messages one after the other, each round as long as its longest part.
-void all_gather_varying_ring(Group& group, const Call& call) {
-  Messages messages(group, call);
-  const VaryingParts parts(call);
-  const auto part = [&](int rank) { return parts.part(call.out, rank); };
-  copy_bytes(part(group.rank()), call.in);
-  messages.pass_round(part);
-}
-
 void all_gather_native(Group& group, const Call& call) {
   if (is_too_large_for_native(group, call)) return all_gather_ring(group, call);
   const Blocks blocks(group, call);
@@ -202,8 +183,8 @@ std::span<const Algorithm> all_gather_algorithms() {
       {Kind::all_gather, "native", all_gather_native, without_native},
 
       {Kind::all_gather_varying, "shared", all_gather_varying_shared, without_memory},
-      {Kind::all_gather_varying, "linear", all_gather_varying_linear, never},
-      {Kind::all_gather_varying, "ring", all_gather_varying_ring, never},
+      {Kind::all_gather_varying, "linear", all_gather_linear, never},
+      {Kind::all_gather_varying, "ring", all_gather_ring, never},
   };
   return kAll;
 }

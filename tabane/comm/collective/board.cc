@@ -1,10 +1,7 @@
 #include "tabane/comm/collective/board.h"
 
-#include <algorithm>
 #include <cmath>
 #include <cstring>
-
-#include "tabane/comm/collective/group.h"
 
 namespace tabane::comm {
 

@@ -6,7 +6,6 @@
 
 #include "tabane/comm/collective/board.h"
 #include "tabane/comm/collective/choice.h"
-#include "tabane/comm/collective/group.h"
 
 namespace tabane::comm {
 namespace {

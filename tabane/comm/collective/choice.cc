@@ -3,10 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
 #include <charconv>
-#include <optional>
-#include <vector>
 
 #include "tabane/comm/collective/algorithm.h"
 #include "tabane/core/error.h"

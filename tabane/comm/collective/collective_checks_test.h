@@ -4,8 +4,6 @@
 #include <algorithm>
 #include <array>
 #include <cstdint>
-#include <random>
-#include <string>
 #include <thread>
 #include <vector>
 

@@ -53,10 +53,11 @@ void gather_written(Group& group, const Call& call) {
 class ExpectedParts {
  public:
   ExpectedParts(Group& group, const Call& call)
-      : call_(call), ranks_(group.size()), messages_(group, call), parts_(group, call) {
+      : ranks_(group.size()), messages_(group, call), parts_(group, call) {
     for (int rank = 0; rank < ranks_; ++rank) {
       pending_.push_back(rank == call.root ? nullptr : messages_.irecv(rank, parts_.of(rank)));
     }
+    parts_.put(call.root, call.in);
   }
 
   // Sorts in those that are there, and waits for one that is not.
@@ -71,7 +72,7 @@ class ExpectedParts {
  private:
   void take(int rank) {
     std::unique_ptr<Pending>& pending = pending_[static_cast<std::size_t>(rank)];
-    messages_.finish(*pending, call_.bytes);
+    messages_.finish(*pending, parts_.of(rank).size());
     pending.reset();
     parts_.sort(rank);
   }
@@ -83,22 +84,19 @@ class ExpectedParts {
     }
   }
 
-  const Call& call_;
   int ranks_;
   Messages messages_;
   Blocks parts_;
   std::vector<std::unique_ptr<Pending>> pending_;  // by rank; null: taken
 };
 
-// All send to the root, which receives from all at once, each part to its place; parts of a cyclic
-// layout it sorts in while others arrive. Each receive names its rank: from any_source, a fast
-// rank's part of the next gather could be taken for a slow one's of this.
-// cost: p - 1 messages of n bytes, all to the root.
+// All send to the root, which receives from all at once, each part to its place, also varying ones;
+// parts of a cyclic layout it sorts in while others arrive. Each receive names its rank: from
+// any_source, a fast rank's part of the next gather could be taken for a slow one's of this. cost:
+// p - 1 messages of n bytes, all to the root.
 void gather_direct(Group& group, const Call& call) {
   if (group.rank() != call.root) return Messages(group, call).send(call.root, call.in);
-  ExpectedParts parts(group, call);
-  put_piece(call.out, call, group.size(), call.root, 0, call.in);
-  parts.finish();
+  ExpectedParts(group, call).finish();
 }
 
 namespace {
@@ -146,24 +144,6 @@ void gather_binomial(Group& group, const Call& call) {
   }
 }
 
-// All send to the root, which receives from all at once, each part to its node.
-// cost: p - 1 messages, all to the root.
-void gather_varying_direct(Group& group, const Call& call) {
-  Messages messages(group, call);
-  if (group.rank() != call.root) return messages.send(call.root, call.in);
-  const VaryingParts parts(call);
-  std::vector<std::unique_ptr<Pending>> pending;
-  for (int rank = 0; rank < group.size(); ++rank) {
-    pending.push_back(rank == call.root ? nullptr
-                                        : messages.irecv(rank, parts.part(call.out, rank)));
-  }
-  copy_bytes(parts.part(call.out, call.root), call.in);
-  for (int rank = 0; rank < group.size(); ++rank) {
-    Pending* const one = pending[static_cast<std::size_t>(rank)].get();
-    if (one != nullptr) messages.finish(*one, parts.bytes(rank));
-  }
-}
-
 void gather_native(Group& group, const Call& call) {
   if (is_too_large_for_native(group, call)) return gather_direct(group, call);
   if (group.rank() != call.root) return native(group).gather(call.in, {}, call.root);
@@ -183,7 +163,7 @@ std::span<const Algorithm> gather_algorithms() {
       {Kind::gather, "binomial", gather_binomial, never},
       {Kind::gather, "native", gather_native, without_native},
 
-      {Kind::gather_varying, "direct", gather_varying_direct, never},
+      {Kind::gather_varying, "direct", gather_direct, never},
   };
   return kAll;
 }

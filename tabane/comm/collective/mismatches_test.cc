@@ -1,8 +1,6 @@
 #include "tabane/comm/collective/mismatches_test.h"
 
 #include "tabane/comm/collective/group.h"
-#include "tabane/comm/collectives.h"
-#include "tabane/comm/runners_test.h"
 #include "tabane/core/text_of_error_test.h"
 
 namespace tabane::comm {

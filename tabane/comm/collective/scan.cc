@@ -40,18 +40,6 @@ void scan_flags(Group& group, const Call& call) {
   for (int rank = 0; rank < lines.ranks(); ++rank) prefix.add(rank, lines.read(rank, word));
 }
 
-// Each rank shows its values in a line; the last one to come releases all, who combine the lines of
-// the ranks before them. With more ranks than PUs each runs once to come and once to leave.
-// cost: p atomic additions to one line, p - 1 lines read on the last rank.
-void scan_counter(Group& group, const Call& call) {
-  Lines& lines = group.board()->lines;
-  const Word word = lines.begin(call);
-  lines.write(word, call.values);
-  lines.wait_for_all(word);
-  Prefix prefix(call, group.rank());
-  for (int rank = 0; rank < prefix.end(); ++rank) prefix.add(rank, lines.read(rank, word));
-}
-
 // Each rank shows its values in its slot, as many as fit, and combines those of the ranks before
 // it.
 // cost: n bytes copied on each rank; r n bytes read by rank r.
@@ -122,13 +110,11 @@ void scan_doubling(Group& group, const Call& call) {
 std::span<const Algorithm> scan_algorithms() {
   static constexpr Algorithm kAll[] = {
       {Kind::scan, "flags", scan_flags, beyond_a_line, true},
-      {Kind::scan, "counter", scan_counter, beyond_a_line, true},
       {Kind::scan, "shared", scan_shared, beyond_a_slot, true},
       {Kind::scan, "linear", scan_linear, never, true},
       {Kind::scan, "doubling", scan_doubling, never},
 
       {Kind::exscan, "flags", scan_flags, beyond_a_line, true},
-      {Kind::exscan, "counter", scan_counter, beyond_a_line, true},
       {Kind::exscan, "shared", scan_shared, beyond_a_slot, true},
       {Kind::exscan, "linear", scan_linear, never, true},
       {Kind::exscan, "doubling", scan_doubling, never},

@@ -5,7 +5,6 @@
 #include <utility>
 
 #include "tabane/comm/collective/algorithm.h"
-#include "tabane/comm/collective/board.h"
 
 namespace tabane::comm {
 namespace {
