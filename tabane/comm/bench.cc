@@ -24,6 +24,10 @@
 namespace tabane::bench {
 namespace {
 
+std::string on_two_cores(const std::string& what, int ranks) {
+  return fmt::format("{}, {} ranks on 2 cores", what, ranks);
+}
+
 constexpr std::uint64_t kTrialCount = 3;
 constexpr double kTrialSeconds = 5, kStartSeconds = 30;
 
@@ -204,45 +208,57 @@ class CommTopic {
             .min_epoch_seconds = 0.02};
   }
 
+  // A contender of ours beside the one that is asked for.
+  struct Rival {
+    std::string name, verb;
+    double target = 0;
+  };
+  // What all contenders do when they are asked for a verb: `amount` of the unit each time.
+  struct Asked {
+    std::string verb;
+    double amount = 1;
+    const char* unit = "1/s";
+  };
+  // mpis: their verb, empty: they are not asked, and the target of Open MPI.
+  void ask(const std::string& name, int ranks, const Asked& asked,
+           const std::vector<Rival>& rivals = {}, const std::pair<std::string, double>& mpis = {}) {
+    if (!panel_.wants(name)) return;
+    Field& all = field(ranks);
+    const auto ours = [&](const std::string& who, const std::string& verb, double target) {
+      return all.ours(who, verb, asked.amount, target);
+    };
+    Question question{name, asked.unit, ours("", asked.verb, 0), {}, options()};
+    for (const Rival& one : rivals) {
+      question.peers.push_back(ours(one.name, one.verb, one.target));
+    }
+    if (!mpis.first.empty()) all.add_mpis(question, mpis.first, asked.amount, mpis.second);
+    panel_.ask(question);
+  }
+
   // how: "", or "-anew": the sender writes each message before it sends it.
   void ask_half_round_trip(std::size_t bytes, const std::string& how, double target) {
-    const std::string name = fmt::format("half round trip, {}{}", core::format_bytes(bytes),
-                                         how.empty() ? "" : " written anew");
-    if (!panel_.wants(name)) return;
-    Field& two = field(2);
     const auto verb = [&](const char* what) { return fmt::format("{}{}-{}", what, how, bytes); };
-    Question question{name, "1/s", two.ours("", verb("ping-pong"), 2), {}, options()};
-    if (bytes == 8) {
-      question.peers.push_back(two.ours("two bare flags in shared memory", "flags", 2, 1 / 1.6));
-    } else {
-      question.peers.push_back(
-          two.ours("two copies by hand through shared memory", verb("two-copies"), 2, 0.6));
-      question.peers.push_back(two.ours("one copy by hand, the kernel's", verb("one-copy"), 2));
+    std::vector<Rival> limits{{"two bare flags in shared memory", "flags", 1 / 1.6}};
+    if (bytes > 8) {
+      limits = {{"two copies by hand through shared memory", verb("two-copies"), 0.6},
+                {"one copy by hand, the kernel's", verb("one-copy")}};
     }
-    two.add_mpis(question, verb("ping-pong"), 2, target);
-    panel_.ask(question);
+    ask(fmt::format("half round trip, {}{}", core::format_bytes(bytes),
+                    how.empty() ? "" : " written anew"),
+        2, {verb("ping-pong"), 2}, limits, {verb("ping-pong"), target});
   }
 
   // The receiver reads the message where it is; an MPI has to copy it.
   void ask_half_round_trip_of_views(std::size_t bytes, double target) {
-    const std::string name = "half round trip, view of " + core::format_bytes(bytes);
-    if (!panel_.wants(name)) return;
-    Field& two = field(2);
-    Question question{name, "1/s", two.ours("", fmt::format("view-{}", bytes), 2), {}, options()};
-    two.add_mpis(question, "ping-pong-" + std::to_string(bytes), 2, target);
-    panel_.ask(question);
+    ask("half round trip, view of " + core::format_bytes(bytes), 2,
+        {fmt::format("view-{}", bytes), 2}, {}, {"ping-pong-" + std::to_string(bytes), target});
   }
 
   void ask_view() {
     for (const auto& [use, what, target] :
          {std::tuple{"", "", 1.3}, std::tuple{"-and-use", " and sum", 0.0}}) {
-      const std::string name = fmt::format("half round trip, 32 KiB, view{}", what);
-      if (!panel_.wants(name)) continue;
-      Field& two = field(2);
-      Question question{name, "1/s", two.ours("", fmt::format("view{}", use), 2), {}, options()};
-      question.peers.push_back(two.ours(fmt::format("recv into a buffer{}", what),
-                                        fmt::format("recv{}", use), 2, target));
-      panel_.ask(question);
+      ask(fmt::format("half round trip, 32 KiB, view{}", what), 2, {fmt::format("view{}", use), 2},
+          {{fmt::format("recv into a buffer{}", what), fmt::format("recv{}", use), target}});
     }
   }
 
@@ -262,51 +278,33 @@ class CommTopic {
   }
 
   void ask_collective(const std::string& what, const std::string& verb, int ranks) {
-    const std::string name = fmt::format("{}, {} ranks on 2 cores", what, ranks);
-    if (!panel_.wants(name)) return;
-    Field& all = field(ranks);
-    Question question{name, "1/s", all.ours("", verb, 1), {}, options()};
+    std::vector<Rival> limits;
     if (ranks > 2) {
-      question.peers.push_back(
-          all.ours(fmt::format("each of {} ranks yields once", ranks), "switches", 1, 1 / 3.0));
+      limits = {{fmt::format("each of {} ranks yields once", ranks), "switches", 1 / 3.0}};
     }
-    all.add_mpis(question, verb, 1, ranks > 2 ? 2 : 1 / 0.7);
-    panel_.ask(question);
+    ask(on_two_cores(what, ranks), ranks, {verb}, limits, {verb, ranks > 2 ? 2 : 1 / 0.7});
   }
 
   void ask_beside_busy_program(int ranks) {
     for (const auto& [what, verb] :
          {std::pair{"barrier", "barrier"}, {"all-reduce of 8 B", "sum"}}) {
-      const std::string name =
-          fmt::format("{}, {} ranks on 2 cores beside one busy program", what, ranks);
+      const std::string name = on_two_cores(what, ranks) + " beside one busy program";
       if (!panel_.wants(name)) continue;
-      Field& all = field(ranks);
+      field(ranks);  // starts before the program does
       core::HelperProcess busy({.name = "sh", .command = shell("while :; do :; done")});
-      Question question{name, "1/s", all.ours("", verb, 1), {}, options()};
-      all.add_mpis(question, verb, 1, 5);
-      panel_.ask(question);
+      ask(name, ranks, {verb}, {}, {verb, 5});
       busy.end_within(0);
     }
   }
 
   void ask_checks(int ranks) {
-    const std::string name =
-        fmt::format("all-reduce of 8 B with checks of mismatches, {} ranks on 2 cores", ranks);
-    if (!panel_.wants(name)) return;
-    Field& all = field(ranks);
-    Question question{name, "1/s", all.ours("", "sum-checked", 1), {}, options()};
-    question.peers.push_back(all.ours("without the checks", "sum-unchecked", 1, 0.9));
-    panel_.ask(question);
+    ask(on_two_cores("all-reduce of 8 B with checks of mismatches", ranks), ranks, {"sum-checked"},
+        {{"without the checks", "sum-unchecked", 0.9}});
   }
 
   void ask_non_blocking() {
-    const std::string name = "non-blocking all-reduce of 8 B, 2 ranks on 2 cores";
-    if (!panel_.wants(name)) return;
-    Field& two = field(2);
-    Question question{name, "1/s", two.ours("", "non-blocking-sum", 1), {}, options()};
-    question.peers.push_back(two.ours("blocking", "sum", 1, 0.8));
-    two.add_mpis(question, "non-blocking-sum", 1, 3);
-    panel_.ask(question);
+    ask(on_two_cores("non-blocking all-reduce of 8 B", 2), 2, {"non-blocking-sum"},
+        {{"blocking", "sum", 0.8}}, {"non-blocking-sum", 3});
   }
 
   // In step, the ranks copy and add themselves, so at the same time is not to cost more than in
@@ -315,48 +313,26 @@ class CommTopic {
     for (const auto& [what, prefix, target] :
          {std::tuple{"work of its length", "sum", 0.9},
           std::tuple{"work, one rank late", "late", 0.9 * 4 / 3}}) {
-      const std::string name =
-          fmt::format("all-reduce of {} beside {}", core::format_bytes(bytes), what);
-      if (!panel_.wants(name)) continue;
-      Field& two = field(2);
-      const auto verb = [&](const char* how) {
-        return fmt::format("{}-{}-{}", prefix, how, bytes);
-      };
-      Question question{name, "1/s", two.ours("", verb("beside-work"), 1), {}, options()};
-      question.peers.push_back(two.ours("blocking, then the work", verb("then-work"), 1, target));
-      panel_.ask(question);
+      ask(fmt::format("all-reduce of {} beside {}", core::format_bytes(bytes), what), 2,
+          {fmt::format("{}-beside-work-{}", prefix, bytes)},
+          {{"blocking, then the work", fmt::format("{}-then-work-{}", prefix, bytes), target}});
     }
   }
 
   void ask_gather(int ranks) {
-    const std::string name = fmt::format("gather of {} x 64 KiB", ranks);
-    if (!panel_.wants(name)) return;
-    Field& all = field(ranks);
-    const double bytes = ranks * 64 * 1024;
-    Question question{name, "B/s", all.ours("", "gather", bytes), {}, options()};
-    question.peers.push_back(all.ours("asking one rank after the other", "polling", bytes, 2));
-    all.add_mpis(question, "gather", bytes, 1);
-    panel_.ask(question);
+    ask(fmt::format("gather of {} x 64 KiB", ranks), ranks, {"gather", ranks * 64.0 * 1024, "B/s"},
+        {{"asking one rank after the other", "polling", 2}}, {"gather", 1});
   }
 
   void ask_of_parts(const std::string& verb, int ranks) {
-    const std::string name = fmt::format("{} of 64 KiB a rank, {} ranks on 2 cores", verb, ranks);
-    if (!panel_.wants(name)) return;
-    Field& all = field(ranks);
-    Question question{name, "1/s", all.ours("", verb, 1), {}, options()};
-    all.add_mpis(question, verb, 1, ranks > 2 ? 2 : 1.43);
-    panel_.ask(question);
+    ask(on_two_cores(verb + " of 64 KiB a rank", ranks), ranks, {verb}, {},
+        {verb, ranks > 2 ? 2 : 1.43});
   }
 
   void ask_all_to_all(int ranks, std::size_t bytes) {
-    const std::string name = fmt::format("all-to-all of {} a pair, {} ranks on 2 cores",
-                                         core::format_bytes(bytes), ranks);
-    if (!panel_.wants(name)) return;
     const std::string verb = "all-to-all-" + std::to_string(bytes);
-    Field& all = field(ranks);
-    Question question{name, "1/s", all.ours("", verb, 1), {}, options()};
-    all.add_mpis(question, verb, 1, 1.1);
-    panel_.ask(question);
+    ask(on_two_cores("all-to-all of " + core::format_bytes(bytes) + " a pair", ranks), ranks,
+        {verb}, {}, {verb, 1.1});
   }
 
   void tell_memory() {

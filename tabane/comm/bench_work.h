@@ -26,6 +26,14 @@
 
 namespace tabane::bench {
 
+inline void sleep_while(std::atomic<std::uint32_t>& word, std::uint32_t value) {
+  syscall(SYS_futex, &word, FUTEX_WAIT, value, nullptr, nullptr, 0);
+}
+
+inline void wake_all(std::atomic<std::uint32_t>& word) {
+  syscall(SYS_futex, &word, FUTEX_WAKE, INT_MAX, nullptr, nullptr, 0);
+}
+
 // Whose turn it is, for ranks that must not disturb the contender whose turn it is: all but rank 0
 // sleep in the kernel until rank 0 has a request for them.
 //
@@ -35,22 +43,46 @@ class Turns {
   static constexpr std::size_t kFileBytes = 4096;
 
   // throws: core::SystemError.
-  Turns(const std::string& path, int ranks);
-  ~Turns();
+  Turns(const std::string& path, int ranks) : ranks_(ranks) {
+    const core::Descriptor file(open(path.c_str(), O_RDWR | O_CLOEXEC));
+    if (!file.valid()) throw core::SystemError("open", path, errno);
+    void* const memory =
+        mmap(nullptr, kFileBytes, PROT_READ | PROT_WRITE, MAP_SHARED, file.get(), 0);
+    if (memory == MAP_FAILED) throw core::SystemError("mmap", path, errno);
+    shared_ = static_cast<Shared*>(memory);
+  }
+  ~Turns() { munmap(shared_, kFileBytes); }
   Turns(const Turns&) = delete;
   Turns& operator=(const Turns&) = delete;
 
   // On rank 0: gives the others a request; waits asleep until all have done their part.
-  void begin(std::string_view verb, std::uint64_t count);
-  void wait_for_others();
+  void begin(std::string_view verb, std::uint64_t count) {
+    if (verb.size() >= sizeof shared_->verb) throw core::Error("too long a request");
+    std::memset(shared_->verb, 0, sizeof shared_->verb);
+    std::memcpy(shared_->verb, verb.data(), verb.size());
+    shared_->count = count;
+    shared_->number.store(++number_);
+    wake_all(shared_->number);
+  }
+  void wait_for_others() {
+    for (std::uint32_t done; (done = shared_->done.load()) != all_done();) {
+      sleep_while(shared_->done, done);
+    }
+  }
 
   struct Turn {
     std::string verb;  // empty: there will be no more
     std::uint64_t count = 0;
   };
   // On the others: sleeps until there is a request; says that this rank has done its part.
-  Turn next();
-  void done();
+  Turn next() {
+    while (shared_->number.load() == number_) sleep_while(shared_->number, number_);
+    ++number_;  // rank 0 waits for all before the request after this one
+    return {shared_->verb, shared_->count};
+  }
+  void done() {
+    if (shared_->done.fetch_add(1) + 1 == all_done()) wake_all(shared_->done);
+  }
 
   // Two lines for bare flags between ranks 0 and 1.
   std::atomic<std::uint64_t>& flag(int of_rank) { return shared_->flags[of_rank].value; }
@@ -68,53 +100,12 @@ class Turns {
   };
   static_assert(sizeof(Shared) <= kFileBytes);
 
+  std::uint32_t all_done() const { return number_ * static_cast<std::uint32_t>(ranks_ - 1); }
+
   Shared* shared_ = nullptr;
   int ranks_;
   std::uint32_t number_ = 0;  // of requests that this rank has seen
 };
-
-inline void sleep_while(std::atomic<std::uint32_t>& word, std::uint32_t value) {
-  syscall(SYS_futex, &word, FUTEX_WAIT, value, nullptr, nullptr, 0);
-}
-
-inline void wake_all(std::atomic<std::uint32_t>& word) {
-  syscall(SYS_futex, &word, FUTEX_WAKE, INT_MAX, nullptr, nullptr, 0);
-}
-
-inline Turns::Turns(const std::string& path, int ranks) : ranks_(ranks) {
-  const core::Descriptor file(open(path.c_str(), O_RDWR | O_CLOEXEC));
-  if (!file.valid()) throw core::SystemError("open", path, errno);
-  void* const memory = mmap(nullptr, kFileBytes, PROT_READ | PROT_WRITE, MAP_SHARED, file.get(), 0);
-  if (memory == MAP_FAILED) throw core::SystemError("mmap", path, errno);
-  shared_ = static_cast<Shared*>(memory);
-}
-
-inline Turns::~Turns() { munmap(shared_, kFileBytes); }
-
-inline void Turns::begin(std::string_view verb, std::uint64_t count) {
-  if (verb.size() >= sizeof shared_->verb) throw core::Error("too long a request");
-  std::memset(shared_->verb, 0, sizeof shared_->verb);
-  std::memcpy(shared_->verb, verb.data(), verb.size());
-  shared_->count = count;
-  shared_->number.store(++number_);
-  wake_all(shared_->number);
-}
-
-inline void Turns::wait_for_others() {
-  const std::uint32_t all = number_ * static_cast<std::uint32_t>(ranks_ - 1);
-  for (std::uint32_t done; (done = shared_->done.load()) != all;) sleep_while(shared_->done, done);
-}
-
-inline Turns::Turn Turns::next() {
-  while (shared_->number.load() == number_) sleep_while(shared_->number, number_);
-  ++number_;  // rank 0 waits for all before the request after this one
-  return {shared_->verb, shared_->count};
-}
-
-inline void Turns::done() {
-  const std::uint32_t all = number_ * static_cast<std::uint32_t>(ranks_ - 1);
-  if (shared_->done.fetch_add(1) + 1 == all) wake_all(shared_->done);
-}
 
 inline void require(bool right, const char* what) {
   if (!right) throw core::Error(std::string("a wrong result: ") + what);

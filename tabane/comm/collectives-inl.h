@@ -165,9 +165,8 @@ void broadcast(Comm& comm, R&& values, int root, const CollectiveOptions& option
   run(comm.group(), call, options.algorithm);
 }
 
-template <Sendable T>
-requires(!SendableRange<T>) void broadcast(Comm& comm, T& value, int root,
-                                           const CollectiveOptions& options) {
+template <SendableValue T>
+void broadcast(Comm& comm, T& value, int root, const CollectiveOptions& options) {
   broadcast(comm, std::span(&value, 1), root, options);
 }
 
@@ -176,9 +175,8 @@ void all_reduce(Comm& comm, R&& values, By by, const CollectiveOptions& options)
   internal::reduce(comm, Kind::all_reduce, internal::span_of(values), by, 0, options);
 }
 
-template <Sendable T, Reduces<T> By>
-requires(!SendableRange<T>) T
-    all_reduce(Comm& comm, T value, By by, const CollectiveOptions& options) {
+template <SendableValue T, Reduces<T> By>
+T all_reduce(Comm& comm, T value, By by, const CollectiveOptions& options) {
   internal::reduce(comm, Kind::all_reduce, std::span<T>(&value, 1), by, 0, options);
   return value;
 }
@@ -202,25 +200,22 @@ void reduce(Comm& comm, const In& values, Out&& result, By by, int root,
   reduce(comm, std::span(const_cast<T*>(in.data()), in.size()), by, root, options);
 }
 
-template <Sendable T, Reduces<T> By>
-requires(!SendableRange<T>) std::optional<T> reduce(Comm& comm, T value, By by, int root,
-                                                    const CollectiveOptions& options) {
+template <SendableValue T, Reduces<T> By>
+std::optional<T> reduce(Comm& comm, T value, By by, int root, const CollectiveOptions& options) {
   internal::reduce(comm, Kind::reduce, std::span<T>(&value, 1), by, root, options);
   if (comm.rank() != root) return {};
   return value;
 }
 
-template <class T>
-requires std::is_arithmetic_v<T> Located<T> all_reduce_max_loc(Comm& comm, T value,
-                                                               std::int64_t index,
-                                                               const CollectiveOptions& options) {
+template <Number T>
+Located<T> all_reduce_max_loc(Comm& comm, T value, std::int64_t index,
+                              const CollectiveOptions& options) {
   return internal::locate(comm, value, index, Operation::max_loc, options);
 }
 
-template <class T>
-requires std::is_arithmetic_v<T> Located<T> all_reduce_min_loc(Comm& comm, T value,
-                                                               std::int64_t index,
-                                                               const CollectiveOptions& options) {
+template <Number T>
+Located<T> all_reduce_min_loc(Comm& comm, T value, std::int64_t index,
+                              const CollectiveOptions& options) {
   return internal::locate(comm, value, index, Operation::min_loc, options);
 }
 
@@ -245,8 +240,8 @@ void scan(Comm& comm, R&& values, By by, const CollectiveOptions& options) {
   internal::reduce(comm, Kind::scan, internal::span_of(values), by, 0, options);
 }
 
-template <Sendable T, Reduces<T> By>
-requires(!SendableRange<T>) T scan(Comm& comm, T value, By by, const CollectiveOptions& options) {
+template <SendableValue T, Reduces<T> By>
+T scan(Comm& comm, T value, By by, const CollectiveOptions& options) {
   internal::reduce(comm, Kind::scan, std::span<T>(&value, 1), by, 0, options);
   return value;
 }
@@ -256,8 +251,8 @@ void exscan(Comm& comm, R&& values, By by, const CollectiveOptions& options) {
   internal::exscan(comm, internal::span_of(values), by, options);
 }
 
-template <Sendable T, Reduces<T> By>
-requires(!SendableRange<T>) T exscan(Comm& comm, T value, By by, const CollectiveOptions& options) {
+template <SendableValue T, Reduces<T> By>
+T exscan(Comm& comm, T value, By by, const CollectiveOptions& options) {
   internal::exscan(comm, std::span<T>(&value, 1), by, options);
   return value;
 }
@@ -319,17 +314,15 @@ void all_gather(Comm& comm, const Part& part, All&& all, Layout layout,
   run(comm.group(), call, options.algorithm);
 }
 
-template <Sendable T>
-requires(!SendableRange<T>) std::vector<T> gather(Comm& comm, const T& value, int root,
-                                                  const CollectiveOptions& options) {
+template <SendableValue T>
+std::vector<T> gather(Comm& comm, const T& value, int root, const CollectiveOptions& options) {
   std::vector<T> all(comm.rank() == root ? static_cast<std::size_t>(comm.size()) : 0);
   gather(comm, std::span(&value, 1), all, root, Layout::block, options);
   return all;
 }
 
-template <Sendable T>
-requires(!SendableRange<T>) std::vector<T> all_gather(Comm& comm, const T& value,
-                                                      const CollectiveOptions& options) {
+template <SendableValue T>
+std::vector<T> all_gather(Comm& comm, const T& value, const CollectiveOptions& options) {
   std::vector<T> all(static_cast<std::size_t>(comm.size()));
   all_gather(comm, std::span(&value, 1), all, Layout::block, options);
   return all;
@@ -427,8 +420,7 @@ std::vector<std::ranges::range_value_t<All>> scatter_varying(Comm& comm, const A
 }
 
 template <WritableRange R>
-requires(std::is_lvalue_reference_v<R> || std::ranges::borrowed_range<R>) Request
-    ibroadcast(Comm& comm, R&& values, int root) {
+requires LastingRange<R> Request ibroadcast(Comm& comm, R&& values, int root) {
   Call call =
       internal::call_of<internal::Value<R>>(Kind::broadcast, root, std::ranges::size(values));
   call.values = internal::writable_bytes_of(values);
@@ -436,8 +428,7 @@ requires(std::is_lvalue_reference_v<R> || std::ranges::borrowed_range<R>) Reques
 }
 
 template <WritableRange R>
-requires(std::is_lvalue_reference_v<R> || std::ranges::borrowed_range<R>) Request
-    iall_reduce(Comm& comm, R&& values, Operation operation) {
+requires LastingRange<R> Request iall_reduce(Comm& comm, R&& values, Operation operation) {
   using T = internal::Value<R>;
   internal::require_values(operation);
   const Combine combine = combine_values<T>(operation);

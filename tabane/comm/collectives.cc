@@ -8,7 +8,6 @@
 #include <numeric>
 #include <string>
 
-#include "tabane/comm/collective/group.h"
 #include "tabane/comm/collective/schedule.h"
 #include "tabane/core/cgroup.h"
 #include "tabane/core/system_files.h"

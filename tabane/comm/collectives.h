@@ -35,9 +35,8 @@ void barrier(Comm& comm, const CollectiveOptions& options = {});
 // Copies the root's values to all ranks.
 template <WritableRange R>
 void broadcast(Comm& comm, R&& values, int root, const CollectiveOptions& options = {});
-template <Sendable T>
-requires(!SendableRange<T>) void broadcast(Comm& comm, T& value, int root,
-                                           const CollectiveOptions& options = {});
+template <SendableValue T>
+void broadcast(Comm& comm, T& value, int root, const CollectiveOptions& options = {});
 
 // --- reductions ---
 //
@@ -56,9 +55,8 @@ concept Reduces = std::is_same_v<By, Operation> || Combines<By, T>;
 // In place; all ranks get the result, with the same bits.
 template <WritableRange R, Reduces<std::ranges::range_value_t<R>> By>
 void all_reduce(Comm& comm, R&& values, By by, const CollectiveOptions& options = {});
-template <Sendable T, Reduces<T> By>
-requires(!SendableRange<T>) T
-    all_reduce(Comm& comm, T value, By by, const CollectiveOptions& options = {});
+template <SendableValue T, Reduces<T> By>
+T all_reduce(Comm& comm, T value, By by, const CollectiveOptions& options = {});
 
 // In place on the root; the others' values are only read.
 template <WritableRange R, Reduces<std::ranges::range_value_t<R>> By>
@@ -68,18 +66,18 @@ template <SendableRange In, WritableRange Out, Reduces<std::ranges::range_value_
 void reduce(Comm& comm, const In& values, Out&& result, By by, int root,
             const CollectiveOptions& options = {});
 // Returns the result on the root, nothing elsewhere.
-template <Sendable T, Reduces<T> By>
-requires(!SendableRange<T>) std::optional<T> reduce(Comm& comm, T value, By by, int root,
-                                                    const CollectiveOptions& options = {});
+template <SendableValue T, Reduces<T> By>
+std::optional<T> reduce(Comm& comm, T value, By by, int root,
+                        const CollectiveOptions& options = {});
 
 // Returns the largest or smallest value, the rank that had it and the index that rank gave; of
 // equal values the lowest rank's.
-template <class T>
-requires std::is_arithmetic_v<T> Located<T> all_reduce_max_loc(
-    Comm& comm, T value, std::int64_t index = 0, const CollectiveOptions& options = {});
-template <class T>
-requires std::is_arithmetic_v<T> Located<T> all_reduce_min_loc(
-    Comm& comm, T value, std::int64_t index = 0, const CollectiveOptions& options = {});
+template <Number T>
+Located<T> all_reduce_max_loc(Comm& comm, T value, std::int64_t index = 0,
+                              const CollectiveOptions& options = {});
+template <Number T>
+Located<T> all_reduce_min_loc(Comm& comm, T value, std::int64_t index = 0,
+                              const CollectiveOptions& options = {});
 // The same for each element. indices: as many as values, or none: then an element's place.
 template <SendableRange R>
 std::vector<Located<std::ranges::range_value_t<R>>> all_reduce_max_loc(
@@ -95,14 +93,12 @@ std::vector<Located<std::ranges::range_value_t<R>>> all_reduce_min_loc(
 // smallest number for max …); with a function of yours, rank 0 keeps its values.
 template <WritableRange R, Reduces<std::ranges::range_value_t<R>> By>
 void scan(Comm& comm, R&& values, By by, const CollectiveOptions& options = {});
-template <Sendable T, Reduces<T> By>
-requires(!SendableRange<T>) T
-    scan(Comm& comm, T value, By by, const CollectiveOptions& options = {});
+template <SendableValue T, Reduces<T> By>
+T scan(Comm& comm, T value, By by, const CollectiveOptions& options = {});
 template <WritableRange R, Reduces<std::ranges::range_value_t<R>> By>
 void exscan(Comm& comm, R&& values, By by, const CollectiveOptions& options = {});
-template <Sendable T, Reduces<T> By>
-requires(!SendableRange<T>) T
-    exscan(Comm& comm, T value, By by, const CollectiveOptions& options = {});
+template <SendableValue T, Reduces<T> By>
+T exscan(Comm& comm, T value, By by, const CollectiveOptions& options = {});
 
 // Combines the ranks' `values`, size() equal blocks, and gives rank r block r of the result.
 template <SendableRange In, WritableRange Out, Reduces<std::ranges::range_value_t<Out>> By>
@@ -125,12 +121,10 @@ template <SendableRange Part, WritableRange All>
 void all_gather(Comm& comm, const Part& part, All&& all, Layout layout = Layout::block,
                 const CollectiveOptions& options = {});
 // Of one value each: returns all ranks' by rank; gather() on other ranks than the root: nothing.
-template <Sendable T>
-requires(!SendableRange<T>) std::vector<T> gather(Comm& comm, const T& value, int root,
-                                                  const CollectiveOptions& options = {});
-template <Sendable T>
-requires(!SendableRange<T>) std::vector<T> all_gather(Comm& comm, const T& value,
-                                                      const CollectiveOptions& options = {});
+template <SendableValue T>
+std::vector<T> gather(Comm& comm, const T& value, int root, const CollectiveOptions& options = {});
+template <SendableValue T>
+std::vector<T> all_gather(Comm& comm, const T& value, const CollectiveOptions& options = {});
 
 // Copies block r of rank s's `out` to block s of rank r's `in`. Both hold size() equal blocks.
 template <SendableRange Out, WritableRange In>
@@ -190,15 +184,13 @@ Request ibarrier(Comm& comm);
 
 // Copies the root's values to all ranks.
 template <WritableRange R>
-requires(std::is_lvalue_reference_v<R> || std::ranges::borrowed_range<R>) Request
-    ibroadcast(Comm& comm, R&& values, int root);
+requires LastingRange<R> Request ibroadcast(Comm& comm, R&& values, int root);
 
 // Combines the ranks' values element by element, in place and in the order of ranks,
 // ((v0 v1) v2) v3: all ranks get the same bits, whatever the transport, if the number of ranks is
 // the same. operation: a named one, not a function.
 template <WritableRange R>
-requires(std::is_lvalue_reference_v<R> || std::ranges::borrowed_range<R>) Request
-    iall_reduce(Comm& comm, R&& values, Operation operation);
+requires LastingRange<R> Request iall_reduce(Comm& comm, R&& values, Operation operation);
 
 // --- memory ---
 

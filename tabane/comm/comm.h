@@ -128,8 +128,8 @@ class Comm {
     transport_->send(checked_peer(to), label<std::ranges::range_value_t<R>>(tag),
                      internal::bytes_of(values));
   }
-  template <Sendable T>
-  requires(!SendableRange<T>) void send(int to, const T& value, int tag = 0) {
+  template <SendableValue T>
+  void send(int to, const T& value, int tag = 0) {
     send(to, std::span<const T>(&value, 1), tag);
   }
 
@@ -169,15 +169,13 @@ class Comm {
 
   // No temporaries: the request holds on to the range.
   template <SendableRange R>
-  requires(std::is_lvalue_reference_v<R> || std::ranges::borrowed_range<R>) Request
-      isend(int to, R&& values, int tag = 0) {
+  requires LastingRange<R> Request isend(int to, R&& values, int tag = 0) {
     using T = std::ranges::range_value_t<R>;
     return Request(transport_->isend(checked_peer(to), label<T>(tag), internal::bytes_of(values)),
                    sizeof(T), rank());
   }
   template <WritableRange R>
-  requires(std::is_lvalue_reference_v<R> || std::ranges::borrowed_range<R>) Request
-      irecv(int from, R&& values, int tag = 0) {
+  requires LastingRange<R> Request irecv(int from, R&& values, int tag = 0) {
     using T = std::ranges::range_value_t<R>;
     return Request(transport_->irecv(checked_source(from), source_label<T>(tag),
                                      internal::writable_bytes_of(values)),

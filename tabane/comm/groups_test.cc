@@ -1,7 +1,6 @@
 // Groups of a group, on worlds of any size: any colors, rows and columns, groups of groups.
 #include <algorithm>
 #include <array>
-#include <numeric>
 #include <optional>
 #include <random>
 #include <vector>

@@ -12,7 +12,6 @@
 #include <iterator>
 #include <string_view>
 #include <utility>
-#include <vector>
 
 #include "tabane/comm/collective/choice.h"
 #include "tabane/comm/collective/group.h"

@@ -84,6 +84,15 @@ template <class R>
 concept WritableRange = SendableRange<R> &&
     !std::is_const_v<std::remove_reference_t<std::ranges::range_reference_t<R>>>;
 
+// One that is still there when the call to which it was given has returned.
+template <class R>
+concept LastingRange = std::is_lvalue_reference_v<R> || std::ranges::borrowed_range<R>;
+// A value that is no range.
+template <class T>
+concept SendableValue = Sendable<T> && !SendableRange<T>;
+template <class T>
+concept Number = std::is_arithmetic_v<T>;
+
 namespace internal {
 
 template <class T>

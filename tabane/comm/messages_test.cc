@@ -2,7 +2,6 @@
 // oneself, and what does not fit.
 #include <algorithm>
 #include <array>
-#include <optional>
 #include <string>
 #include <vector>
 

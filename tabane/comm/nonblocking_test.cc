@@ -1,5 +1,4 @@
 #include <array>
-#include <string>
 #include <vector>
 
 #include "tabane/comm/collective/mismatches_test.h"

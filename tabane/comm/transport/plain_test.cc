@@ -1,7 +1,5 @@
 #include <atomic>
-#include <memory>
 #include <string>
-#include <vector>
 
 #include "tabane/comm/runners_test.h"
 #include "tabane/comm/transport/plain_transport_test.h"

@@ -8,7 +8,6 @@
 #include <array>
 #include <cerrno>
 #include <chrono>
-#include <string>
 #include <thread>
 #include <utility>
 

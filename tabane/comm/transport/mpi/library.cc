@@ -13,7 +13,6 @@
 #include <cstdlib>
 #include <fstream>
 #include <functional>
-#include <string>
 
 #include "tabane/core/error.h"
 

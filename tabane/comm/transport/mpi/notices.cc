@@ -1,7 +1,6 @@
 #include "tabane/comm/transport/mpi/notices.h"
 
 #include <algorithm>
-#include <string>
 #include <string_view>
 
 #include "tabane/comm/transport/mpi/engine.h"

@@ -2,7 +2,6 @@
 
 #include <unistd.h>
 
-#include <algorithm>
 #include <array>
 #include <cstdlib>
 #include <cstring>
@@ -10,7 +9,6 @@
 #include <string>
 #include <utility>
 
-#include "tabane/comm/transport/mpi/requests.h"
 #include "tabane/comm/transport/mpi_module.h"
 
 namespace tabane::comm::mpi {

@@ -1,6 +1,6 @@
 #include "tabane/comm/transport/shm/channel.h"
 
-#include <algorithm>
+#include <bit>
 
 #include "tabane/core/error.h"
 

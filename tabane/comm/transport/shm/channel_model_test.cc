@@ -20,7 +20,6 @@
 
 #include <array>
 #include <cstdint>
-#include <cstring>
 #include <string>
 #include <unordered_set>
 #include <vector>

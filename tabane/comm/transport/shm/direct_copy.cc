@@ -1,7 +1,5 @@
 #include "tabane/comm/transport/shm/direct_copy.h"
 
-#include <sys/uio.h>
-
 #include <algorithm>
 #include <cerrno>
 

@@ -3,7 +3,6 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <cerrno>
 
 namespace tabane::comm::shm {
 
@@ -67,25 +66,6 @@ void Endpoint::progress(const bool& enough) {
   }
   backgrounds_.progress();
 }
-
-template <class Peers>
-void Endpoint::wait_for_peers(const Peers& peers, const std::function<bool()>& ready) {
-  const auto polls = [&] {
-    if (ready()) return true;
-    progress(false);
-    return false;
-  };
-  waiter_.wait(polls, [&] {
-    world_.check(rank_, peers, ready);
-    backgrounds_.look();
-  });
-}
-
-void Endpoint::wait_until(std::span<const int> peers, const std::function<bool()>& ready) {
-  wait_for_peers(peers, ready);
-}
-
-void Endpoint::wait_until(const std::function<bool()>& ready) { wait_for_peers(any_source, ready); }
 
 template <class Operation, class Peers>
 void Endpoint::wait_for(Operation& operation, const Peers& peers) {

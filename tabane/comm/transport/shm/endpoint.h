@@ -233,11 +233,20 @@ class Endpoint {
   bool probe(Receive& pattern);
   bool finds(Receive& pattern);
 
-  // Returns once ready() is true, which one of `peers` will bring about. throws: core::LostError,
-  // and what ready() does.
-  void wait_until(std::span<const int> peers, const std::function<bool()>& ready);
-  // The same of any rank of the world.
-  void wait_until(const std::function<bool()>& ready);
+  // Returns once ready() is true, which one of `peers` will bring about: several ranks, or
+  // any_source. throws: core::LostError, and what ready() does.
+  template <class Peers>
+  void wait_until(const Peers& peers, const std::function<bool()>& ready) {
+    const auto polls = [&] {
+      if (ready()) return true;
+      progress(false);
+      return false;
+    };
+    waiter_.wait(polls, [&] {
+      world_.check(rank_, peers, ready);
+      backgrounds_.look();
+    });
+  }
   Backgrounds& backgrounds() { return backgrounds_; }
 
   // What was received is no longer read.
@@ -264,8 +273,6 @@ class Endpoint {
 
   Peer& peer(int rank) { return *peers_[static_cast<std::size_t>(rank)]; }
   // peers: a rank, or several of which any one may bring about what is waited for.
-  template <class Peers>
-  void wait_for_peers(const Peers& peers, const std::function<bool()>& ready);
   template <class Operation, class Peers>
   void wait_for(Operation& operation, const Peers& peers);
 

@@ -1,12 +1,8 @@
 #include "tabane/comm/transport/shm/shm_transport.h"
 
 #include <algorithm>
-#include <exception>
 #include <limits>
 #include <numeric>
-#include <optional>
-#include <string>
-#include <utility>
 
 namespace tabane::comm::shm {
 

@@ -122,7 +122,9 @@ class SendPending : public Pending {
   ~SendPending() override;
   bool test() override;
   void wait() override { endpoint_->wait(*send_); }
-  void wait_until(const std::function<bool()>& ready) override { endpoint_->wait_until(ready); }
+  void wait_until(const std::function<bool()>& ready) override {
+    endpoint_->wait_until(any_source, ready);
+  }
 
  private:
   std::shared_ptr<Endpoint> endpoint_;
@@ -138,7 +140,9 @@ class ReceivePending : public Pending {
   PostedReceive& receive() { return receive_; }
   bool test() override;
   void wait() override;
-  void wait_until(const std::function<bool()>& ready) override { endpoint_->wait_until(ready); }
+  void wait_until(const std::function<bool()>& ready) override {
+    endpoint_->wait_until(any_source, ready);
+  }
 
  private:
   std::shared_ptr<Endpoint> endpoint_;

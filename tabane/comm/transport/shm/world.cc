@@ -7,11 +7,8 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <cstdint>
 #include <cstring>
 #include <new>
-#include <optional>
-#include <string>
 
 #include "tabane/core/error.h"
 #include "tabane/core/units.h"
