@@ -22,14 +22,6 @@ using core::kKiB;
 using core::kMiB;
 constexpr Mix kCurves[] = {Mix::read, Mix::write, Mix::copy, Mix::triad};
 
-void add_point(Curve& curve, double x, const std::vector<double>& samples) {
-  const core::Summary s = core::summarize(samples);
-  curve.x.push_back(x);
-  curve.y.push_back(s.median);
-  curve.low.push_back(s.interval.low);
-  curve.high.push_back(s.interval.high);
-}
-
 std::vector<Curve> named_curves() {
   std::vector<Curve> curves;
   for (const Mix mix : kCurves) {
@@ -90,22 +82,12 @@ void run_over_size(const Probe&, ProbeContext& context) {
 
 // ---- over the number of cores ----
 
-// Core counts worth a point: all up to 16, then about six an octave, and all cores.
-std::vector<std::size_t> core_counts(std::size_t cores, bool quick) {
-  std::vector<std::size_t> counts;
-  for (std::size_t n = 1; n < cores; n += std::max<std::size_t>(1, n / (quick ? 2 : 6))) {
-    counts.push_back(n);
-  }
-  counts.push_back(cores);
-  return counts;
-}
-
 void run_over_cores(const Probe&, ProbeContext& context) {
   const auto& levels = memory_levels(context);
   const MemoryLevel& dram = levels.back();
   require_possible(dram);
   MachineSets sets(context, dram);
-  const auto counts = core_counts(sets.size(), context.quick());
+  const auto counts = core_counts(sets.size(), context.quick() ? 2 : 6);
   const auto points = static_cast<double>(counts.size() * std::size(kCurves));
   Curves curves{{"cores at work"}, {"bandwidth", "B/s"}, named_curves()};
   for (std::size_t m = 0; m < std::size(kCurves); ++m) {

@@ -6,7 +6,6 @@
 #include "tabane/core/clock.h"
 #include "tabane/core/error.h"
 #include "tabane/core/measurement.h"
-#include "tabane/core/threads.h"
 #include "tabane/lab/probes/common.h"
 
 namespace tabane::lab {

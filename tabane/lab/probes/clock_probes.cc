@@ -111,12 +111,7 @@ Probe skew_probe() {
     for (std::size_t a = 0; a < rows; ++a) {
       for (std::size_t b = a + 1; b < pus.size(); ++b) {
         context.progress(done++ / pairs);
-        core::TickSkew skew;
-        try {
-          skew = core::measure_tick_skew(pus[a], pus[b], rounds);
-        } catch (const core::SystemError& error) {
-          throw NotHere(error.what());
-        }
+        const core::TickSkew skew = core::measure_tick_skew(pus[a], pus[b], rounds);
         matrix.values[a][b] = skew.offset_ticks;
         if (b < rows) matrix.values[b][a] = -skew.offset_ticks;
         if (std::abs(skew.offset_ticks) + skew.bound_ticks >
@@ -147,7 +142,7 @@ Probe skew_probe() {
 std::vector<double> rates_together(std::span<const unsigned> pus, double seconds) {
   std::vector<double> rates(pus.size());
   std::atomic<std::size_t> unfinished{pus.size()};
-  run_bound(pus, [&](std::size_t i) {
+  core::PinnedPool(pus).run([&](std::size_t i) {
     core::measure_core_rate(kWarmUpSeconds);
     rates[i] = core::measure_core_rate(seconds);
     // A core that stopped early would let the others run faster than with all active.
@@ -157,20 +152,6 @@ std::vector<double> rates_together(std::span<const unsigned> pus, double seconds
     }
   });
   return rates;
-}
-
-// 1, 2, … all; beyond 16 four steps an octave.
-std::vector<std::size_t> active_counts(std::size_t cores) {
-  std::vector<std::size_t> counts;
-  for (std::size_t n = 1; n < cores; n += std::max<std::size_t>(1, n / 4)) counts.push_back(n);
-  counts.push_back(cores);
-  return counts;
-}
-
-Curve curve(std::string name) {
-  Curve made;
-  made.name = std::move(name);
-  return made;
 }
 
 Probe core_rate_probe(const core::Topology& topology) {
@@ -184,7 +165,7 @@ Probe core_rate_probe(const core::Topology& topology) {
   probe.run = [](const Probe& about, ProbeContext& context) {
     require_this_machine(context);
     const std::vector<unsigned> pus = one_pu_per_core(context.topology());
-    std::vector<std::size_t> counts = active_counts(pus.size());
+    std::vector<std::size_t> counts = core_counts(pus.size(), 4);
     if (context.quick() && pus.size() >= 8)
       counts = {1, pus.size() / 4, pus.size() / 2, pus.size()};
     const auto windows = static_cast<double>(pus.size() + counts.size());
@@ -204,8 +185,7 @@ Probe core_rate_probe(const core::Topology& topology) {
     result.details[detail::kPerPu] = std::move(per_pu);
     context.report(std::move(result));
 
-    Curve lowest = curve("slowest active core");
-    Curve middle = curve("median active core");
+    Curve lowest{.name = "slowest active core"}, middle{.name = "median active core"};
     for (const std::size_t n : counts) {
       context.progress(done++ / windows);
       const std::vector<double> rates = rates_together(std::span(pus).first(n), seconds);

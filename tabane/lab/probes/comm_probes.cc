@@ -58,14 +58,6 @@ std::vector<unsigned> all_pus(const ProbeContext& context) {
   return all;
 }
 
-void require_binding(const std::vector<unsigned>& pus) {
-  try {
-    for (const unsigned pu : pus) const core::ScopedBinding binding(pu);
-  } catch (const core::SystemError& error) {
-    throw NotHere(error.what());
-  }
-}
-
 // ---- limits, without a line of what they limit ----
 
 // Calls attempt() until it is true. throws: core::Error after seconds: the other rank is lost, or
@@ -122,7 +114,8 @@ RankSamples measure_on(
     const std::vector<unsigned>& pus,
     const std::function<std::vector<RankWorkload>(std::atomic<std::uint64_t>&)>& workloads,
     ProbeContext& context) {
-  require_binding(pus);
+  // Refused here rather than in the ranks.
+  for (const unsigned pu : pus) const core::ScopedBinding binding(pu);
   context.progress(0);
   constexpr double kProbedEpoch = 200e-6;
   const Effort effort{.fewest = 5, .most = 1000, .budget_seconds = context.budget_seconds()};
@@ -149,7 +142,7 @@ RankSamples measure_beside_line(const std::vector<unsigned>& pus, const RankWork
         return std::vector<RankWorkload>{workload, line_trips(line)};
       },
       context);
-  for (double& seconds : samples[1]) seconds /= 2;
+  samples[1] = scaled(std::move(samples[1]), 0.5);
   return samples;
 }
 
@@ -182,7 +175,7 @@ RankWorkload ping_pong(std::size_t bytes) {
 void run_message_latency(const Probe& probe, ProbeContext& context) {
   const std::vector<unsigned> pus = nearest_pair(context);
   RankSamples samples = measure_beside_line(pus, ping_pong(kSmallBytes), context);
-  for (double& seconds : samples[0]) seconds /= 2;
+  samples[0] = scaled(std::move(samples[0]), 0.5);
   report(probe, context, std::move(samples), {{"bytes", kSmallBytes}, {"pus", pus}});
 }
 
@@ -215,12 +208,9 @@ RankWork sums(comm::Grid& grid) {
   };
 }
 
-// The root goes round: it would not wait for the others.
 RankWork broadcasts(comm::Grid& grid) {
-  return [&grid, value = 1.0, calls = std::uint64_t{0}](std::uint64_t iterations) mutable {
-    const auto ranks = static_cast<std::uint64_t>(grid.all().size());
-    for (std::uint64_t i = 0; i < iterations; ++i)
-      comm::broadcast(grid.all(), value, static_cast<int>(calls++ % ranks));
+  return [&grid, value = 1.0, roots = Roots(grid.all())](std::uint64_t iterations) mutable {
+    for (std::uint64_t i = 0; i < iterations; ++i) comm::broadcast(grid.all(), value, roots.next());
   };
 }
 

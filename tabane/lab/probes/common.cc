@@ -155,6 +155,26 @@ std::vector<Cache> caches_of(const Record& record) {
 
 }  // namespace
 
+std::vector<double> scaled(std::vector<double> samples, double factor) {
+  for (double& sample : samples) sample *= factor;
+  return samples;
+}
+
+void add_point(Curve& curve, double x, const std::vector<double>& samples) {
+  const core::Summary s = core::summarize(samples);
+  curve.x.push_back(x);
+  curve.y.push_back(s.median);
+  curve.low.push_back(s.interval.low);
+  curve.high.push_back(s.interval.high);
+}
+
+std::vector<std::size_t> core_counts(std::size_t cores, std::size_t each) {
+  std::vector<std::size_t> counts;
+  for (std::size_t n = 1; n < cores; n += std::max<std::size_t>(1, n / each)) counts.push_back(n);
+  counts.push_back(cores);
+  return counts;
+}
+
 bool keep_drawable(Curves& curves) {
   std::erase_if(curves.series, [](const Curve& curve) { return curve.x.empty(); });
   return std::ranges::any_of(curves.series, [](const Curve& curve) { return curve.x.size() > 1; });

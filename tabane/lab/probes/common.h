@@ -4,8 +4,6 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <functional>
-#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -76,22 +74,10 @@ void require_possible(const MemoryLevel& level);
 // the system does not report it.
 double memory_allowance();
 
-// What the probes that bind threads share: a system that refuses to bind makes a probe NotHere.
-
 // throws: NotHere if the topology is not that of this machine.
 inline void require_this_machine(const ProbeContext& context) {
   if (!context.topology().is_this_machine())
     throw NotHere("the topology describes another machine, so nothing can be bound");
-}
-
-// Runs body(i) on a thread bound to pus[i], for all i at once, and joins them. Once all are bound a
-// body may wait for another one. throws: NotHere if a thread cannot be bound; then no body ran.
-inline void run_bound(std::span<const unsigned> pus, const std::function<void(std::size_t)>& body) {
-  try {
-    core::PinnedPool(pus).run(body);
-  } catch (const core::SystemError& error) {
-    throw NotHere(error.what());
-  }
 }
 
 // Reads the views of the probes aloud. Each function that completes a view is in the file of the
@@ -114,6 +100,15 @@ void describe_devices(View& view, const Record& record);
 void describe_device_transfers(View& view, const Record& record);
 
 // ---- what they share ----
+
+// The samples times a factor.
+std::vector<double> scaled(std::vector<double> samples, double factor);
+
+// Adds the median of the samples and its interval.
+void add_point(Curve& curve, double x, const std::vector<double>& samples);
+
+// 1, 2 … all cores: each up to `each` of them, then about so many an octave.
+std::vector<std::size_t> core_counts(std::size_t cores, std::size_t each);
 
 // Takes out curves without points. Returns whether one of at least two points is left. Those below
 // take curves with points, from the smallest x up.

@@ -10,8 +10,6 @@
 #include <memory>
 #include <optional>
 #include <thread>
-#include <utility>
-#include <vector>
 
 #include "tabane/core/clock.h"
 #include "tabane/core/error.h"
@@ -210,7 +208,7 @@ class PairMeter {
       threads.push_back(pus_[a].os_index);
       threads.push_back(pus_[b].os_index);
     }
-    run_bound(threads, [&](std::size_t i) {
+    core::PinnedPool(threads).run([&](std::size_t i) {
       i % 2 == 0 ? play_first(*duels[i / 2], epochs) : play_second(*duels[i / 2], epochs);
     });
     std::vector<Cell> played;

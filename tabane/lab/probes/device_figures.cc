@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <chrono>
 #include <cstring>
-#include <limits>
+#include <functional>
 
 #include "tabane/core/statistics.h"
 #include "tabane/lab/probes/device_source.h"
@@ -50,6 +50,12 @@ std::vector<double> rates_of(std::vector<double> times, double amount) {
   return times;
 }
 
+struct DeviceFigure {
+  std::string name, what, unit;
+  std::vector<double> samples;
+  std::string how = {};
+};
+
 // A multiply-add or a reading kernel for one type of numbers.
 struct Compute {
   std::unique_ptr<device::Program> program;
@@ -81,7 +87,7 @@ class Measuring {
     data_ = filled(bytes_);
   }
 
-  DeviceFigures all() {
+  Json all() {
     transfers();
     launches();
     arithmetic("peak.fma.single", "float", "single-precision multiply-adds", "FLOP/s");
@@ -94,7 +100,19 @@ class Measuring {
   }
 
  private:
-  void add(DeviceFigure figure) { found_.figures.push_back(std::move(figure)); }
+  void add(const DeviceFigure& figure) {
+    found_["figures"].push_back({{"name", figure.name},
+                                 {"what", figure.what},
+                                 {"unit", figure.unit},
+                                 {"lower", figure.unit == "s"},
+                                 {"samples", figure.samples},
+                                 {"how", figure.how}});
+  }
+
+  void run(const Compute& compute) {
+    queue_->launch(*compute.kernel, items_, group_);
+    queue_->finish();
+  }
 
   std::unique_ptr<device::Buffer> filled(std::size_t bytes) {
     auto buffer = device_.buffer(bytes);
@@ -153,18 +171,18 @@ class Measuring {
   // The figure is of the most bytes; the curve shows what caches add below.
   void over_size(const std::string& name, std::string what,
                  const std::function<void(std::size_t bytes)>& move) {
-    DeviceCurve curve{name, {}, {}};
-    for (std::size_t bytes = std::size_t{1} << 20; bytes < bytes_; bytes *= 4) {
-      curve.bytes.push_back(static_cast<double>(bytes));
-      curve.rates.push_back(core::median(
-          rates_of(times_of(share_ / 8, [&] { move(bytes); }), static_cast<double>(bytes))));
-    }
-    std::vector<double> rates =
-        rates_of(times_of(share_ / 2, [&] { move(bytes_); }), static_cast<double>(bytes_));
-    curve.bytes.push_back(static_cast<double>(bytes_));
-    curve.rates.push_back(core::median(rates));
-    found_.transfers.push_back(std::move(curve));
-    add({name, std::move(what), "B/s", Better::higher, std::move(rates)});
+    Json sizes = Json::array(), medians = Json::array();
+    const auto rates = [&](std::size_t bytes, double seconds) {
+      const auto found =
+          rates_of(times_of(seconds, [&] { move(bytes); }), static_cast<double>(bytes));
+      sizes.push_back(bytes);
+      medians.push_back(core::median(found));
+      return found;
+    };
+    for (std::size_t bytes = std::size_t{1} << 20; bytes < bytes_; bytes *= 4)
+      rates(bytes, share_ / 8);
+    add({name, std::move(what), "B/s", rates(bytes_, share_ / 2)});
+    found_["transfers"].push_back({{"name", name}, {"bytes", sizes}, {"rates", medians}});
   }
 
   // ---- kernels ----
@@ -185,7 +203,7 @@ class Measuring {
   void launches() {
     const auto compute = build("nothing", "float", 1);
     add({"launch", "time from launching a kernel that does nothing until the host knows its end",
-         "s", Better::lower, times_of(share_, [&] {
+         "s", times_of(share_, [&] {
            queue_->launch(*compute.kernel, 1, 1);
            queue_->finish();
          })});
@@ -196,11 +214,7 @@ class Measuring {
     std::uint32_t rounds = 1;
     for (; rounds < (1u << 24); rounds *= 2) {
       compute.kernel->set_value(argument, rounds);
-      const double took = seconds_of([&] {
-        queue_->launch(*compute.kernel, items_, group_);
-        queue_->finish();
-      });
-      if (took > kLaunchSeconds) break;
+      if (seconds_of([&] { run(compute); }) > kLaunchSeconds) break;
     }
     return rounds;
   }
@@ -221,22 +235,15 @@ class Measuring {
 
   void arithmetic(const char* name, const char* number, const char* of, const char* unit) {
     constexpr double kPerRound = 8 * 8 * 2;  // chains, unrolled, multiply and add
-    DeviceFigure best{
-        name, fmt::format("{} a second when nothing waits", of), unit, Better::higher, {}};
+    DeviceFigure best{name, fmt::format("{} a second when nothing waits", of), unit, {}};
     for (const std::size_t width : {1, 4, 8, 16}) {
       Compute compute = build_multiply_add(number, width);
       const double amount =
           kPerRound * rounds_for(compute, 2) * static_cast<double>(items_ * compute.width);
-      std::vector<double> rates =
-          rates_of(times_of(share_ / 4,
-                            [&] {
-                              queue_->launch(*compute.kernel, items_, group_);
-                              queue_->finish();
-                            }),
-                   amount);
-      keep_better(best, std::move(rates), compute.type);
+      keep_better(best, rates_of(times_of(share_ / 4, [&] { run(compute); }), amount),
+                  compute.type);
     }
-    add(std::move(best));
+    add(best);
   }
 
   static void keep_better(DeviceFigure& best, std::vector<double> rates, const std::string& how) {
@@ -263,20 +270,19 @@ class Measuring {
   }
 
   void memory() {
-    DeviceFigure best{
-        "memory.read", "bandwidth of reading the device's memory", "B/s", Better::higher, {}};
+    DeviceFigure best{"memory.read", "bandwidth of reading the device's memory", "B/s", {}};
     std::size_t width = 1;
     for (const std::size_t w : {1, 2, 4, 8, 16}) {
       Compute compute = build("read_all", "float", w);
       keep_better(best, read_rates(compute, bytes_, share_ / 5), compute.type);
       if (best.how == compute.type) width = w;
     }
-    add(std::move(best));
+    add(best);
     Compute compute = build("read_all", "float", width);
     for (std::size_t bytes = 256 << 10; bytes <= bytes_; bytes *= 4) {
       if (bytes < kReadGroup * kReads * compute.bytes) continue;
-      found_.read_bytes.push_back(static_cast<double>(bytes));
-      found_.read_rates.push_back(core::median(read_rates(compute, bytes, share_ / 6)));
+      found_["read_bytes"].push_back(bytes);
+      found_["read_rates"].push_back(core::median(read_rates(compute, bytes, share_ / 6)));
     }
   }
 
@@ -293,32 +299,23 @@ class Measuring {
       other->write(*buffer, 0, pinned->bytes());
       other->flush();
     };
-    const auto launch = [&] {
-      queue_->launch(*compute.kernel, items_, group_);
-      queue_->flush();
-    };
     const double copying = core::median(times_of(share_ / 4, [&] {
       copy();
       other->finish();
     }));
     compute_as_long_as(compute, copying);
-    DeviceFigure figure{"overlap",
-                        "share of a transfer that computing at the same time hides",
-                        "share",
-                        Better::higher,
-                        {}};
+    DeviceFigure figure{
+        "overlap", "share of a transfer that computing at the same time hides", "share", {}};
     double spent = 0;
     while (figure.samples.size() < kFewestSamples || spent < share_) {
       const double c = seconds_of([&] {
         copy();
         other->finish();
       });
-      const double k = seconds_of([&] {
-        launch();
-        queue_->finish();
-      });
+      const double k = seconds_of([&] { run(compute); });
       const double both = seconds_of([&] {
-        launch();
+        queue_->launch(*compute.kernel, items_, group_);
+        queue_->flush();
         copy();
         other->finish();
         queue_->finish();
@@ -326,15 +323,12 @@ class Measuring {
       figure.samples.push_back(overlap_of(c, k, both));
       spent += c + k + both;
     }
-    add(std::move(figure));
+    add(figure);
   }
 
   void compute_as_long_as(Compute& compute, double seconds) {
     const std::uint32_t rounds = rounds_for(compute, 2);
-    const double took = seconds_of([&] {
-      queue_->launch(*compute.kernel, items_, group_);
-      queue_->finish();
-    });
+    const double took = seconds_of([&] { run(compute); });
     const double wanted = std::clamp(rounds * seconds / took, 1.0, double{1 << 26});
     compute.kernel->set_value(2, static_cast<std::uint32_t>(wanted));
   }
@@ -349,7 +343,10 @@ class Measuring {
   // of the device, which transfers leave as they are.
   std::vector<float> numbers_;
   std::unique_ptr<device::Buffer> data_;
-  DeviceFigures found_;
+  Json found_ = {{"figures", Json::array()},
+                 {"transfers", Json::array()},
+                 {"read_bytes", Json::array()},
+                 {"read_rates", Json::array()}};
 };
 
 }  // namespace
@@ -359,7 +356,7 @@ double overlap_of(double copy_s, double compute_s, double together_s) {
   return std::clamp(hidden / std::min(copy_s, compute_s), 0.0, 1.0);
 }
 
-DeviceFigures measure_device(device::Device& device, double seconds) {
+Json measure_device(device::Device& device, double seconds) {
   return Measuring(device, seconds).all();
 }
 

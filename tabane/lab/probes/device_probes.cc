@@ -43,25 +43,6 @@ constexpr std::array kOthers = {Titled{"launch", "launch of a kernel and its end
                                 Titled{"peak.integer", "32-bit integers"},
                                 Titled{"overlap", "transfer hidden by computing"}};
 
-Json to_json(const DeviceFigures& measured) {
-  Json figures = Json::array();
-  for (const DeviceFigure& figure : measured.figures) {
-    figures.push_back({{"name", figure.name},
-                       {"what", figure.what},
-                       {"unit", figure.unit},
-                       {"lower", figure.better == Better::lower},
-                       {"samples", figure.samples},
-                       {"how", figure.how}});
-  }
-  Json transfers = Json::array();
-  for (const DeviceCurve& curve : measured.transfers)
-    transfers.push_back({{"name", curve.name}, {"bytes", curve.bytes}, {"rates", curve.rates}});
-  return {{"figures", figures},
-          {"transfers", transfers},
-          {"read_bytes", measured.read_bytes},
-          {"read_rates", measured.read_rates}};
-}
-
 // What the other process says: {"reason": …}, or {"devices": [{"about", "figures", …}]}.
 Json answer(double seconds) {
   try {
@@ -70,7 +51,7 @@ Json answer(double seconds) {
     Json devices = Json::array();
     for (std::size_t i = 0; i < all.list.size(); ++i) {
       const auto device = device::open_device(i);
-      Json one = to_json(measure_device(*device, seconds / static_cast<double>(all.list.size())));
+      Json one = measure_device(*device, seconds / static_cast<double>(all.list.size()));
       one["about"] = device::text_of(all.list[i]);
       devices.push_back(std::move(one));
     }

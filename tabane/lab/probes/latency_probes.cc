@@ -127,9 +127,8 @@ void run_loaded(const Probe& probe, ProbeContext& context) {
   result.details["others"] = counts.back();
   result.details["others_do"] = "read memory of their own";
   result.details["alone_ns"] = 1e9 * series.front().median();
-  std::vector<double> ns = series[counts.size() - 1].samples;
-  for (double& sample : ns) sample *= 1e9;
-  refuse_disturbed(result, series[counts.size() - 1], std::move(ns));
+  const core::Series& all_at_work = series[counts.size() - 1];
+  refuse_disturbed(result, all_at_work, scaled(all_at_work.samples, 1e9));
   context.report(std::move(result));
   context.report(View{.name = probe.name,
                       .title = "Latency of memory under load",
@@ -275,8 +274,7 @@ Measured measure_size(Chase& chase, std::size_t size, core::MeasureOptions optio
     contenders.push_back(
         {"cycle", [](std::uint64_t blocks) { core::run_add_chain(blocks * kCycleAdds); }});
   const auto series = core::measure_interleaved(std::move(contenders), options);
-  Measured measured{series[0].samples, {}};
-  for (double& sample : measured.ns) sample *= 1e9;
+  Measured measured{scaled(series[0].samples, 1e9), {}};
   if (in_cycles)
     measured.cycles = core::interleaved_ratio(series[0].samples, series[1].samples).value *
                       static_cast<double>(kCycleAdds);
@@ -298,15 +296,9 @@ std::vector<Measured> sweep(Chase& chase, ProbeContext& context, double from, do
 }
 
 Curve to_curve(std::string name, const Chase& chase, const std::vector<Measured>& points) {
-  Curve curve;
-  curve.name = std::move(name);
-  for (std::size_t i = 0; i < points.size(); ++i) {
-    const core::Interval interval = core::median_interval(points[i].ns);
-    curve.x.push_back(static_cast<double>(chase.sizes()[i]));
-    curve.y.push_back(core::median(points[i].ns));
-    curve.low.push_back(interval.low);
-    curve.high.push_back(interval.high);
-  }
+  Curve curve{.name = std::move(name)};
+  for (std::size_t i = 0; i < points.size(); ++i)
+    add_point(curve, static_cast<double>(chase.sizes()[i]), points[i].ns);
   return curve;
 }
 

@@ -4,8 +4,6 @@
 #include <algorithm>
 #include <cstdint>
 #include <functional>
-#include <limits>
-#include <map>
 #include <memory>
 #include <numeric>
 #include <optional>
@@ -119,16 +117,6 @@ void keep_lowest(std::optional<double>& lowest, const std::optional<double>& val
   if (value && (!lowest || *value < *lowest)) lowest = value;
 }
 
-template <class F>
-auto on_pu(unsigned pu, F f) {
-  try {
-    const core::ScopedBinding binding(pu);
-    return f();
-  } catch (const core::SystemError& error) {
-    throw NotHere(error.what());
-  }
-}
-
 // Where there is one node, nothing is between nodes.
 const char* title(const Nodes& nodes, const char* between, const char* of_one) {
   return nodes.rows.size() * nodes.columns.size() > 1 ? between : of_one;
@@ -189,7 +177,7 @@ double seconds_to_write_together(core::Region& region, std::span<const unsigned>
   core::Clock& clock = core::tick_clock();
   const std::size_t part = region.size() / pus.size() / 4096 * 4096;
   std::vector<double> begins(pus.size()), ends(pus.size());
-  run_bound(pus, [&](std::size_t i) {
+  core::PinnedPool(pus).run([&](std::size_t i) {
     std::byte* mine = region.data() + i * part;
     begins[i] = clock.now();
     simd::generate(region.as<double>().subspan(i * part / sizeof(double), part / sizeof(double)),
@@ -220,11 +208,11 @@ void measure_bandwidth_cell(const ProbeContext& context, const Nodes& nodes, std
     std::optional<core::Region> region = region_on(nodes, column, bytes, core::PageSize::system);
     if (!region) break;
     const auto rate = [&](double spent) { return static_cast<double>(region->size()) / spent; };
-    on_pu(pus.front(), [&] {
+    {
+      const core::ScopedBinding binding(pus.front());
       first.push_back(rate(seconds_to_write(*region)));
       for (int pass = 0; pass < 3; ++pass) second.push_back(rate(seconds_to_write(*region)));
-      return 0;
-    });
+    }
     if (!context.quick()) together.push_back(rate(seconds_to_write_together(*region, pus)));
     if (repeat == 0)
       keep_lowest(found.lowest_share, share_on(*region, nodes.columns[column].os_index));
@@ -384,25 +372,24 @@ void run_node_latency(const Probe& probe, ProbeContext& context) {
   std::uint64_t bytes = 0;
   Chase* chase = nullptr;
   for_each_cell(context, nodes, [&](std::size_t row, std::size_t column) {
-    on_pu(nodes.rows[row].pus.front(), [&] {
+    {
+      const core::ScopedBinding binding(nodes.rows[row].pus.front());
       if (row == 0) {  // a new column: its cycle serves all rows
         chase = chase_of(context, nodes, column);
         if (chase != nullptr)
           keep_lowest(lowest_share, share_on(chase->memory(), nodes.columns[column].os_index));
       }
-      if (chase == nullptr) return 0;
+      if (chase == nullptr) return;
       const std::size_t size = chase->sizes().size() - 1;
       bytes = chase->sizes()[size];
-      core::Series series = core::measure(
+      const core::Series series = core::measure(
           "chase", [&](std::uint64_t loads) { chase->follow(size, loads); }, options);
-      for (double& sample : series.samples) sample *= 1e9;
-      latency[row][column] = core::median(series.samples);
+      const std::vector<double> ns = scaled(series.samples, 1e9);
+      latency[row][column] = core::median(ns);
       if (nodes.is_local(row, column))
-        local_samples.insert(local_samples.end(), series.samples.begin(), series.samples.end());
-      return 0;
-    });
-    if (chase != nullptr && !context.quick())
-      loaded[row][column] = loaded_latency(nodes, row, column, *chase);
+        local_samples.insert(local_samples.end(), ns.begin(), ns.end());
+    }
+    if (!context.quick()) loaded[row][column] = loaded_latency(nodes, row, column, *chase);
   });
 
   Cells ratios = ratios_to_local(nodes, latency);

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <string>
 #include <variant>
-#include <vector>
 
 #include "tabane/core/memory.h"
 #include "tabane/lab/probes/run_probe_test.h"

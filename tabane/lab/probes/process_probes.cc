@@ -120,8 +120,7 @@ struct ForkPlan {
 // system gave no huge pages.
 Curve fork_curve(HeldMemory& memory, bool huge, std::string name, const ForkPlan& plan,
                  std::string& remark) {
-  Curve curve;
-  curve.name = std::move(name);
+  Curve curve{.name = std::move(name)};
   memory.with_more_and_more([&](std::size_t i) {
     plan.point_begins();
     if (huge && !memory.mostly_huge(i)) {
@@ -129,12 +128,7 @@ Curve fork_curve(HeldMemory& memory, bool huge, std::string name, const ForkPlan
       return;
     }
     if (!remark.empty()) return;
-    const core::Series series = measure_fork(plan.seconds_each);
-    const core::Interval interval = series.interval();
-    curve.x.push_back(static_cast<double>(plan.sizes[i]));
-    curve.y.push_back(series.median());
-    curve.low.push_back(interval.low);
-    curve.high.push_back(interval.high);
+    add_point(curve, static_cast<double>(plan.sizes[i]), measure_fork(plan.seconds_each).samples);
   });
   return curve;
 }

@@ -2,7 +2,6 @@
 #pragma once
 
 #include <algorithm>
-#include <functional>
 #include <stdexcept>
 #include <string>
 #include <vector>

@@ -9,9 +9,6 @@
 
 #include "tabane/core/clock.h"
 #include "tabane/core/error.h"
-#include "tabane/core/measurement.h"
-#include "tabane/core/threads.h"
-#include "tabane/simd/elementwise.h"
 #include "tabane/simd/reduction.h"
 
 namespace tabane::lab {
@@ -279,11 +276,7 @@ const std::vector<Loop>& core_roofs(ProbeContext& context, const MemoryLevel& le
 
 MachineSets::MachineSets(ProbeContext& context, const MemoryLevel& level) {
   const std::vector<unsigned> pus = one_pu_per_core(context.topology());
-  try {
-    pool_ = std::make_shared<core::PinnedPool>(pus);
-  } catch (const core::SystemError& error) {
-    throw NotHere(error.what());
-  }
+  pool_ = std::make_shared<core::PinnedPool>(pus);
   const auto make = [&] {
     Sets sets(pus.size());
     const bool shared = !is_small(level.machine_bytes) &&

@@ -143,7 +143,7 @@ const std::vector<Loop>& core_roofs(ProbeContext& context, const MemoryLevel& le
 // so that it lies on the thread's node.
 class MachineSets {
  public:
-  // throws: NotHere if a PU cannot be bound.
+  // throws: core::SystemError if a PU cannot be bound.
   MachineSets(ProbeContext& context, const MemoryLevel& level);
 
   std::size_t size() const { return sets_.size(); }

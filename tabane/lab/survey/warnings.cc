@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <set>
 #include <utility>
 
 #include "tabane/core/statistics.h"
@@ -244,15 +243,9 @@ std::string list_of(const std::vector<std::string>& names) {
 // The figures of single PUs that a result carries in details.per_pu: [[os_index, value], …].
 std::vector<std::pair<std::string, double>> figures_per_pu(const Result& result) {
   std::vector<std::pair<std::string, double>> figures;
-  const auto found = result.details.find(detail::kPerPu);
-  if (found == result.details.end()) return figures;
-  for (const auto& [key, value] : found->items()) {
-    if (value.is_number()) {
-      figures.emplace_back(key, value.get<double>());
-    } else if (value.is_array() && value.size() == 2 && value[1].is_number()) {
-      figures.emplace_back(value[0].is_string() ? value[0].get<std::string>() : value[0].dump(),
-                           value[1].get<double>());
-    }
+  for (const Json& pair : result.details.value(detail::kPerPu, Json())) {
+    if (pair.is_array() && pair.size() == 2 && pair[1].is_number())
+      figures.emplace_back(pair[0].dump(), pair[1].get<double>());
   }
   return figures;
 }
