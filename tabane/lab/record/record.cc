@@ -2,11 +2,8 @@
 
 #include <algorithm>
 #include <cmath>
-#include <map>
 
 #include "tabane/core/error.h"
-#include "tabane/core/statistics.h"
-#include "tabane/lab/record/points.h"
 
 namespace tabane::lab {
 

@@ -6,10 +6,11 @@
 #include <cmath>
 #include <limits>
 #include <numeric>
+#include <optional>
 #include <type_traits>
+#include <utility>
 
 #include "tabane/core/error.h"
-#include "tabane/lab/record/json_reader.h"
 #include "tabane/lab/record/record.h"
 #include "tabane/lab/record/text.h"
 
@@ -428,92 +429,132 @@ class Writer {
 
 // ---- reading ----
 
+// A value of a JSON file together with the path that leads to it. Every function throws
+// core::UsageError, which names the key, if the value is of another kind.
 class Reader {
  public:
-  explicit Reader(const JsonReader& json) : json_(json) {}
+  explicit Reader(const Json& json, std::string path = "") : json_(json), path_(std::move(path)) {}
 
   template <class T>
-  static void read(const JsonReader& json, T& value) {
+  void read(T& value) const {
     if constexpr (std::is_same_v<T, std::string>) {
-      value = clean_utf8(json.text());  // files of others may hold what a terminal obeys
+      expect(json_.is_string(), "text");
+      value = clean_utf8(json_.text());  // files of others may hold what a terminal obeys
     } else if constexpr (std::is_same_v<T, double>) {
-      value = json.number_or_null().value_or(std::numeric_limits<double>::quiet_NaN());
-    } else if constexpr (std::is_same_v<T, std::optional<double>>) {
-      value = json.number_or_null();
+      value = json_.is_null() ? std::numeric_limits<double>::quiet_NaN() : number();
     } else if constexpr (std::is_same_v<T, bool>) {
-      value = json.boolean();
+      expect(json_.is_boolean(), "true or false");
+      value = json_.get<bool>();
     } else if constexpr (std::is_integral_v<T>) {
-      value = json.integer<T>();
+      read_integer(value);
     } else if constexpr (std::is_same_v<T, Json>) {
-      value = json.object();
+      expect(json_.is_object(), "an object");
+      value = json_;
     } else if constexpr (std::is_same_v<T, core::Interval>) {
-      std::vector<double> ends;
-      read(json, ends);
-      json.expect(ends.size() == 2, "a list of two numbers");
+      const auto ends = as<std::vector<double>>();
+      expect(ends.size() == 2, "a list of two numbers");
       value = {ends[0], ends[1]};
     } else if constexpr (std::is_enum_v<T>) {
-      read_enum(json, value);
+      read_enum(value);
     } else if constexpr (std::is_same_v<T, Factors>) {
-      json.each([&](const std::string& key, const JsonReader& level) {
-        value.set(key, level.is_text() ? Level(level.text()) : Level(level.number()));
+      each([&](const std::string& key, const Reader& level) {
+        value.set(key,
+                  level.json_.is_string() ? Level(level.as<std::string>()) : Level(level.number()));
       });
     } else if constexpr (std::is_same_v<T, Entry>) {
-      read_entry(json, value);
+      read_entry(value);
     } else {
-      read_other(json, value);
+      read_other(value);
     }
   }
+  template <class T>
+  T as() const {
+    T value{};
+    read(value);
+    return value;
+  }
 
   template <class T>
-  void operator()(const char* key, T& value) {
-    read(json_.at(key), value);
+  void operator()(const char* key, T& value) const {
+    at(key).read(value);
   }
   template <class T>
-  void maybe(const char* key, T& value) {
-    if (json_.has(key)) read(json_.at(key), value);
+  void maybe(const char* key, T& value) const {
+    if (has(key)) at(key).read(value);
   }
-  void expect(const char* key, bool right, const char* what) {
-    if (!right) json_.at(key).expect(false, what);
+  void expect(const char* key, bool right, const char* what) const {
+    if (!right) at(key).wrong(what);
   }
 
-  bool is_figure(const Comparison&) const { return json_.has("figure"); }
-  void bound(Comparison& c) {
-    c.at_least = json_.has("at_least");
-    read(json_.at(c.at_least ? "at_least" : "at_most"), c.limit);
+  bool is_figure(const Comparison&) const { return has("figure"); }
+  void bound(Comparison& c) const {
+    c.at_least = has("at_least");
+    at(c.at_least ? "at_least" : "at_most").read(c.limit);
   }
-  void ratio(std::optional<core::Ratio>& ratio) {
-    if (json_.at("ratio").is_null()) return;
+  void ratio(std::optional<core::Ratio>& ratio) const {
+    if (at("ratio").json_.is_null()) return;
     ratio.emplace();
-    read(json_.at("ratio"), ratio->value);
-    read(json_.at("ratio_interval"), ratio->interval);
-    read(json_.at("pairs"), ratio->pairs);
+    at("ratio").read(ratio->value);
+    at("ratio_interval").read(ratio->interval);
+    at("pairs").read(ratio->pairs);
   }
-  void limit(std::optional<Limit>& limit) {
-    const auto value = json_.at("limit").number_or_null();
+  void limit(std::optional<Limit>& limit) const {
+    const auto value = at("limit").as<std::optional<double>>();
     if (!value) return;
-    limit = Limit{*value, json_.at("limit_how").is_null() ? "" : json_.at("limit_how").text()};
+    limit = Limit{*value, at("limit_how").as<std::optional<std::string>>().value_or("")};
     maybe("limit_samples", limit->samples);
     expect("limit_samples", std::none_of(limit->samples.begin(), limit->samples.end(), is_nan),
            "numbers");
   }
-  void content(Content& content) {
-    const std::string kind = json_.at("kind").text();
-    if (kind == "rows") return read_content<Rows>(content);
-    if (kind == "curves") return read_content<Curves>(content);
-    if (kind == "matrix") return read_content<Matrix>(content);
-    if (kind == "bars") return read_content<Bars>(content);
-    json_.at("kind").expect(kind == "image", R"("rows", "curves", "matrix", "bars" or "image")");
-    read_content<Image>(content);
+  void content(Content& content) const {
+    const auto kind = at("kind").as<std::string>();
+    if (kind == "rows") return read_other(content.emplace<Rows>());
+    if (kind == "curves") return read_other(content.emplace<Curves>());
+    if (kind == "matrix") return read_other(content.emplace<Matrix>());
+    if (kind == "bars") return read_other(content.emplace<Bars>());
+    expect("kind", kind == "image", R"("rows", "curves", "matrix", "bars" or "image")");
+    read_other(content.emplace<Image>());
   }
 
  private:
-  template <class T>
-  void read_content(Content& content) {
-    read(json_, content.emplace<T>());
+  Reader at(const char* key) const {
+    expect(json_.is_object(), "an object");
+    const std::string path = path_.empty() ? key : path_ + "." + key;
+    const auto it = json_.find(key);
+    if (it == json_.end()) throw core::UsageError(fmt::format("record: key {} is missing", path));
+    return Reader(*it, path);
+  }
+  bool has(const char* key) const { return json_.contains(key); }
+  // Calls f(key, reader) for each value of an object.
+  template <class F>
+  void each(F f) const {
+    expect(json_.is_object(), "an object");
+    for (const auto& [key, value] : json_.items()) f(key, Reader(value, path_ + "." + key));
+  }
+
+  void expect(bool right, const std::string& what) const {
+    if (!right) wrong(what);
+  }
+  [[noreturn]] void wrong(const std::string& expected) const {
+    throw core::UsageError(
+        fmt::format("record: key {} must be {}", path_.empty() ? "(top)" : path_, expected));
+  }
+
+  double number() const {
+    expect(json_.is_number(), "a number");
+    return json_.get<double>();
+  }
+  template <class Integer>
+  void read_integer(Integer& value) const {
+    expect(json_.is_number_integer(), "a whole number");
+    const auto number = json_.get<double>();
+    expect(std::abs(number) <= 9e15 && std::in_range<Integer>(static_cast<long long>(number)),
+           "a smaller number");
+    value = json_.get<Integer>();
   }
   template <class Enum>
-  static void read_enum(const JsonReader& json, Enum& value) {
-    const std::string text = json.text();
+  void read_enum(Enum& value) const {
+    const auto text = as<std::string>();
     std::string legal;
     for (const auto& [one, name] : names_of(value)) {
       if (text == name) {
@@ -522,45 +563,37 @@ class Reader {
       }
       legal += fmt::format("{}\"{}\"", legal.empty() ? "" : " or ", name);
     }
-    json.wrong(legal);
+    wrong(legal);
   }
-  static void read_entry(const JsonReader& json, Entry& entry) {
-    if (json.is_null()) return;
-    if (json.is_text()) {
-      entry.text = json.text();
-    } else {
-      read(json.at("value"), entry.value);
-      read(json.at("unit"), entry.unit);
-      if (json.has("interval")) read(json.at("interval"), entry.interval);
-      if (json.has("text")) read(json.at("text"), entry.text);
-    }
+  void read_entry(Entry& entry) const {
+    if (json_.is_null()) return;
+    if (json_.is_string()) return read(entry.text);
+    at("value").read(entry.value);
+    at("unit").read(entry.unit);
+    maybe("interval", entry.interval);
+    maybe("text", entry.text);
   }
   template <class T>
-  static void read_other(const JsonReader& json, std::vector<T>& values) {
-    json.list([&](const JsonReader& one) {
-      T value{};
-      read(one, value);
-      values.push_back(std::move(value));
-    });
+  void read_other(std::vector<T>& values) const {
+    expect(json_.is_array(), "a list");
+    for (std::size_t i = 0; i < json_.size(); ++i)
+      values.push_back(Reader(json_[i], fmt::format("{}[{}]", path_, i)).as<T>());
   }
   template <class T>
-  static void read_other(const JsonReader& json, std::optional<T>& value) {
-    if (json.is_null()) return;
-    T one{};  // Clang 15 does not see that value.emplace() can be called
-    read(json, one);
-    value = std::move(one);
+  void read_other(std::optional<T>& value) const {
+    if (!json_.is_null()) value = as<T>();
   }
   template <class T, class Less>
-  static void read_other(const JsonReader& json, std::map<std::string, T, Less>& values) {
-    json.each([&](const std::string& key, const JsonReader& one) { read(one, values[key]); });
+  void read_other(std::map<std::string, T, Less>& values) const {
+    each([&](const std::string& key, const Reader& one) { one.read(values[key]); });
   }
   template <class T>
-  static void read_other(const JsonReader& json, T& value) {
-    Reader reader(json);
-    describe(reader, value);
+  void read_other(T& value) const {
+    describe(*this, value);
   }
 
-  const JsonReader& json_;
+  const Json& json_;
+  std::string path_;
 };
 
 }  // namespace
@@ -572,13 +605,14 @@ Json to_json(const Record& record) {
 }
 
 Record record_from_json(const Json& json) {
-  const JsonReader top(json);
-  const int schema = top.at("schema_version").integer<int>();
+  const Reader top(json);
+  int schema = 0;
+  top("schema_version", schema);
   if (schema != kSchemaVersion)
     throw core::UsageError(
         fmt::format("record: schema_version is {}; this program reads {}", schema, kSchemaVersion));
   Record record;
-  Reader::read(top, record);
+  top.read(record);
   return record;
 }
 
