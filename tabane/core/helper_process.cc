@@ -18,17 +18,10 @@
 namespace tabane::core {
 namespace {
 
-std::vector<char*> pointers(const std::vector<std::string>& texts) {
-  std::vector<char*> all;
-  for (const std::string& text : texts) all.push_back(const_cast<char*>(text.c_str()));
-  all.push_back(nullptr);
-  return all;
-}
-
 // Starts the program with `socket` as standard input and output.
 pid_t spawn_with(int socket, const HelperProgram& program) {
   const std::string& file = program.file.empty() ? program.command.at(0) : program.file;
-  const std::vector<char*> arguments = pointers(program.command);
+  const std::vector<char*> arguments = pointers_to(program.command);
   const std::vector<std::string> environment = environment_with(program.variables);
   posix_spawn_file_actions_t actions;
   posix_spawn_file_actions_init(&actions);
@@ -36,7 +29,7 @@ pid_t spawn_with(int socket, const HelperProgram& program) {
   posix_spawn_file_actions_adddup2(&actions, socket, 1);
   pid_t pid = 0;
   const int failed = posix_spawnp(&pid, file.c_str(), &actions, nullptr, arguments.data(),
-                                  pointers(environment).data());
+                                  pointers_to(environment).data());
   posix_spawn_file_actions_destroy(&actions);
   if (failed != 0) throw SystemError("start", file, failed);
   return pid;
@@ -54,6 +47,13 @@ std::vector<std::string> environment_with(const Variables& variables) {
     if (!replaced) all.emplace_back(text);
   }
   for (const auto& [name, value] : variables) all.push_back(name + "=" + value);
+  return all;
+}
+
+std::vector<char*> pointers_to(const std::vector<std::string>& texts) {
+  std::vector<char*> all;
+  for (const std::string& text : texts) all.push_back(const_cast<char*>(text.c_str()));
+  all.push_back(nullptr);
   return all;
 }
 

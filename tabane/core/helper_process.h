@@ -19,6 +19,9 @@ using Variables = std::vector<std::pair<std::string, std::string>>;
 // All variables as NAME=value.
 std::vector<std::string> environment_with(const Variables& variables);
 
+// As execve wants them, ending with null.
+std::vector<char*> pointers_to(const std::vector<std::string>& texts);
+
 struct HelperProgram {
   std::string name;                  // for messages
   std::vector<std::string> command;  // program and arguments; not empty

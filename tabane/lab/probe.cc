@@ -6,7 +6,6 @@
 #include <algorithm>
 
 #include "tabane/core/error.h"
-#include "tabane/lab/record/record.h"
 
 namespace tabane::lab {
 namespace {

@@ -11,8 +11,6 @@
 #include <array>
 #include <cerrno>
 #include <csignal>
-#include <cstring>
-#include <optional>
 #include <string_view>
 
 #include "tabane/core/error.h"

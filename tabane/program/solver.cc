@@ -4,7 +4,6 @@
 #include <unistd.h>
 
 #include <charconv>
-#include <utility>
 
 #include "tabane/comm/collective/choice.h"
 #include "tabane/comm/collectives.h"

@@ -19,7 +19,6 @@
 #include <filesystem>
 #include <fstream>
 #include <memory>
-#include <utility>
 
 #include "tabane/core/binding.h"
 #include "tabane/core/error.h"
@@ -49,121 +48,10 @@ double seconds_since(SteadyClock::time_point start) {
   return Seconds(SteadyClock::now() - start).count();
 }
 
-std::vector<char*> pointers(const std::vector<std::string>& texts) {
-  std::vector<char*> all;
-  for (const std::string& text : texts) all.push_back(const_cast<char*>(text.c_str()));
-  all.push_back(nullptr);
-  return all;
-}
-
 core::Descriptor open_file(const std::string& path, int flags) {
   core::Descriptor file(open(path.c_str(), flags | O_CLOEXEC, 0666));
   if (!file.valid()) throw core::SystemError("open", path, errno);
   return file;
-}
-
-// A command that is about to start, or runs.
-class Child {
- public:
-  Child(const ChildCommand& command, const ChildLimits& limits)
-      : command_(command),
-        // Searched here, so that it is not timed.
-        file_(program_file(command.arguments.at(0))),
-        variables_(core::environment_with(command.environment)) {
-    open_streams(limits);
-  }
-  // Ends what is left.
-  ~Child() {
-    if (pid_ > 0) end_group();
-  }
-  Child(const Child&) = delete;
-  Child& operator=(const Child&) = delete;
-
-  // throws: core::SystemError.
-  void start(bool ends_first_without_memory);
-  bool running() const { return running_; }
-  bool has_failed() const { return failed_; }  // as seen by look()
-  // Where news of it come from.
-  void listen(std::vector<pollfd>& to) const;
-  // Reads what it has written, and sees whether it has ended.
-  void look();
-  void ask_to_end() const { kill(-pid_, SIGTERM), kill(-pid_, SIGCONT); }
-  // Takes its end, by force if it runs, ends what it has left behind, and adds what it took.
-  void take_end(ChildRun& run, double own_bytes);
-  void take_output(ChildRun& run, std::vector<std::string>& hashes);
-
- private:
-  void open_streams(const ChildLimits& limits);
-  // Returns whether there was something to end besides the command itself.
-  bool end_group();
-
-  const ChildCommand& command_;
-  std::string file_;
-  std::vector<std::string> variables_;
-  std::array<int, 3> streams_ = {-1, -1, -1};  // of the command: descriptors of this process
-  core::Descriptor input_, output_file_, end_;
-  std::unique_ptr<PipeReader> output_, errors_;
-  pid_t pid_ = 0;
-  bool running_ = false, failed_ = false;
-};
-
-void Child::open_streams(const ChildLimits& limits) {
-  input_ = open_file(command_.input.empty() ? "/dev/null" : command_.input, O_RDONLY);
-  streams_[kStandardInput] = input_.get();
-  if (command_.output == OutputTo::terminal) return;
-  errors_ = std::make_unique<PipeReader>(kMostErrorBytes, false);
-  streams_[kStandardError] = errors_->writing_end();
-  if (command_.output == OutputTo::kept) {
-    output_ = std::make_unique<PipeReader>(limits.most_kept_bytes, limits.most_kept_bytes > 0);
-    streams_[kStandardOutput] = output_->writing_end();
-    return;
-  }
-  output_file_ = command_.output == OutputTo::file
-                     ? open_file(command_.output_file, O_WRONLY | O_CREAT | O_TRUNC)
-                     : open_file("/dev/null", O_WRONLY);
-  streams_[kStandardOutput] = output_file_.get();
-}
-
-void Child::start(bool ends_first_without_memory) {
-  // Not found; execve() would look for it in the folder.
-  if (file_.find('/') == std::string::npos)
-    throw core::SystemError("start", command_.arguments[0], ENOENT);
-  const std::vector<char*> arguments = pointers(command_.arguments);
-  const std::vector<char*> variables = pointers(variables_);
-  const pid_t started =
-      spawn({.file = file_.c_str(),
-             .arguments = arguments.data(),
-             .variables = variables.data(),
-             .streams = streams_,
-             .folder = command_.folder.empty() ? nullptr : command_.folder.c_str()});
-  if (started < 0) throw core::SystemError("start", command_.arguments[0], errno);
-  pid_ = started;
-  running_ = true;
-  end_.reset(static_cast<int>(syscall(SYS_pidfd_open, pid_, 0)));
-  if (!end_.valid()) throw core::SystemError("pidfd_open", command_.arguments[0], errno);
-  if (ends_first_without_memory)
-    std::ofstream(fmt::format("/proc/{}/oom_score_adj", pid_)) << kEndsFirst;
-}
-
-void Child::listen(std::vector<pollfd>& to) const {
-  if (!running_) return;
-  to.push_back({.fd = end_.get(), .events = POLLIN, .revents = 0});
-  for (const auto* pipe : {output_.get(), errors_.get()}) {
-    if (pipe != nullptr) to.push_back({.fd = pipe->reading_end(), .events = POLLIN, .revents = 0});
-  }
-}
-
-void Child::look() {
-  if (!running_) return;
-  pollfd end{.fd = end_.get(), .events = POLLIN, .revents = 0};
-  if (poll(&end, 1, 0) > 0) {
-    running_ = false;
-    siginfo_t how{};
-    waitid(P_PID, static_cast<id_t>(pid_), &how, WEXITED | WNOWAIT);
-    failed_ = how.si_code != CLD_EXITED || how.si_status != 0;
-  }
-  if (output_) output_->read_some();
-  if (errors_) errors_->read_some();
 }
 
 // Ends all of some processes and takes their ends; they and what they leave are children of this
@@ -179,16 +67,6 @@ bool end_all(const KillLeft& kill_left) {
     poll(nullptr, 0, i == 0 ? 0 : kTryMs);
   }
   return any;
-}
-
-bool Child::end_group() {
-  const pid_t group = std::exchange(pid_, 0);
-  return end_all([group] {
-    int status = 0;
-    while (waitpid(-group, &status, WNOHANG) > 0) {  // also what has ended by itself
-    }
-    return kill(-group, SIGKILL) == 0;
-  });
 }
 
 // Children of this process that are in another session: daemons, of which this process has none.
@@ -264,32 +142,139 @@ void add_usage(ChildRun& run, const rusage& usage, double own_bytes) {
   }
 }
 
-void Child::take_end(ChildRun& run, double own_bytes) {
-  if (pid_ == 0) return;
-  if (running_) kill(pid_, SIGKILL);
-  int status = 0;
-  rusage usage{};
-  while (wait4(pid_, &status, 0, &usage) < 0 && errno == EINTR) {
+// A command that is about to start, or runs.
+class Child {
+ public:
+  Child(const ChildCommand& command, const ChildLimits& limits)
+      : command_(command),
+        // Searched here, so that it is not timed.
+        file_(program_file(command.arguments.at(0))),
+        variables_(core::environment_with(command.environment)) {
+    open_streams(limits);
   }
-  running_ = false;
-  add_usage(run, usage, own_bytes);
-  if (run.exit_code == 0 && run.signal == 0) {
-    if (WIFEXITED(status)) run.exit_code = WEXITSTATUS(status);
-    if (WIFSIGNALED(status)) run.signal = WTERMSIG(status);
+  // Ends what is left.
+  ~Child() {
+    if (pid_ > 0) end_group();
   }
-  if (end_group() && !run.timed_out) run.left_processes = true;
-}
+  Child(const Child&) = delete;
+  Child& operator=(const Child&) = delete;
 
-void Child::take_output(ChildRun& run, std::vector<std::string>& hashes) {
-  if (output_) {
-    output_->read_some();
-    run.output += output_->kept().text();
-    hashes.push_back(output_->kept().hash());
+  // throws: core::SystemError.
+  void start(bool ends_first_without_memory) {
+    // Not found; execve() would look for it in the folder.
+    if (file_.find('/') == std::string::npos)
+      throw core::SystemError("start", command_.arguments[0], ENOENT);
+    const std::vector<char*> arguments = core::pointers_to(command_.arguments);
+    const std::vector<char*> variables = core::pointers_to(variables_);
+    const pid_t started =
+        spawn({.file = file_.c_str(),
+               .arguments = arguments.data(),
+               .variables = variables.data(),
+               .streams = streams_,
+               .folder = command_.folder.empty() ? nullptr : command_.folder.c_str()});
+    if (started < 0) throw core::SystemError("start", command_.arguments[0], errno);
+    pid_ = started;
+    running_ = true;
+    end_.reset(static_cast<int>(syscall(SYS_pidfd_open, pid_, 0)));
+    if (!end_.valid()) throw core::SystemError("pidfd_open", command_.arguments[0], errno);
+    if (ends_first_without_memory)
+      std::ofstream(fmt::format("/proc/{}/oom_score_adj", pid_)) << kEndsFirst;
   }
-  if (!errors_) return;
-  errors_->read_some();
-  run.errors += errors_->kept().text();
-}
+
+  bool running() const { return running_; }
+  bool has_failed() const { return failed_; }  // as seen by look()
+  // Where news of it come from.
+  void listen(std::vector<pollfd>& to) const {
+    if (!running_) return;
+    to.push_back({.fd = end_.get(), .events = POLLIN, .revents = 0});
+    for (const auto* pipe : {output_.get(), errors_.get()}) {
+      if (pipe != nullptr)
+        to.push_back({.fd = pipe->reading_end(), .events = POLLIN, .revents = 0});
+    }
+  }
+
+  // Reads what it has written, and sees whether it has ended.
+  void look() {
+    if (!running_) return;
+    pollfd end{.fd = end_.get(), .events = POLLIN, .revents = 0};
+    if (poll(&end, 1, 0) > 0) {
+      running_ = false;
+      siginfo_t how{};
+      waitid(P_PID, static_cast<id_t>(pid_), &how, WEXITED | WNOWAIT);
+      failed_ = how.si_code != CLD_EXITED || how.si_status != 0;
+    }
+    if (output_) output_->read_some();
+    if (errors_) errors_->read_some();
+  }
+
+  void ask_to_end() const { kill(-pid_, SIGTERM), kill(-pid_, SIGCONT); }
+
+  // Takes its end, by force if it runs, ends what it has left behind, and adds what it took.
+  void take_end(ChildRun& run, double own_bytes) {
+    if (pid_ == 0) return;
+    if (running_) kill(pid_, SIGKILL);
+    int status = 0;
+    rusage usage{};
+    while (wait4(pid_, &status, 0, &usage) < 0 && errno == EINTR) {
+    }
+    running_ = false;
+    add_usage(run, usage, own_bytes);
+    if (run.exit_code == 0 && run.signal == 0) {
+      if (WIFEXITED(status)) run.exit_code = WEXITSTATUS(status);
+      if (WIFSIGNALED(status)) run.signal = WTERMSIG(status);
+    }
+    if (end_group() && !run.timed_out) run.left_processes = true;
+  }
+
+  void take_output(ChildRun& run, std::vector<std::string>& hashes) {
+    if (output_) {
+      output_->read_some();
+      run.output += output_->kept().text();
+      hashes.push_back(output_->kept().hash());
+    }
+    if (!errors_) return;
+    errors_->read_some();
+    run.errors += errors_->kept().text();
+  }
+
+ private:
+  void open_streams(const ChildLimits& limits) {
+    input_ = open_file(command_.input.empty() ? "/dev/null" : command_.input, O_RDONLY);
+    streams_[kStandardInput] = input_.get();
+    if (command_.output == OutputTo::terminal) return;
+    errors_ = std::make_unique<PipeReader>(kMostErrorBytes, false);
+    streams_[kStandardError] = errors_->writing_end();
+    if (command_.output == OutputTo::kept) {
+      output_ = std::make_unique<PipeReader>(limits.most_kept_bytes, limits.most_kept_bytes > 0);
+      streams_[kStandardOutput] = output_->writing_end();
+      return;
+    }
+    output_file_ = command_.output == OutputTo::file
+                       ? open_file(command_.output_file, O_WRONLY | O_CREAT | O_TRUNC)
+                       : open_file("/dev/null", O_WRONLY);
+    streams_[kStandardOutput] = output_file_.get();
+  }
+
+  // Returns whether there was something to end besides the command itself.
+  bool end_group() {
+    const pid_t group = std::exchange(pid_, 0);
+    return end_all([group] {
+      int status = 0;
+      while (waitpid(-group, &status, WNOHANG) > 0) {  // also what has ended by itself
+      }
+      return kill(-group, SIGKILL) == 0;
+    });
+  }
+
+  const ChildCommand& command_;
+  std::string file_;
+  std::vector<std::string> variables_;
+  std::array<int, 3> streams_ = {-1, -1, -1};  // of the command: descriptors of this process
+  core::Descriptor input_, output_file_, end_;
+  std::unique_ptr<PipeReader> output_, errors_;
+  pid_t pid_ = 0;
+  bool running_ = false, failed_ = false;
+};
 
 // Of the whole machine; -1 if the system does not report it.
 double ended_for_memory() {
@@ -315,18 +300,78 @@ class RunningCommands {
       children_.push_back(std::make_unique<Child>(command, limits));
   }
 
-  void start(std::span<const ChildCommand> commands);
+  // Places go from this thread to what it starts.
+  void start(std::span<const ChildCommand> commands) {
+    for (std::size_t i = 0; i < children_.size(); ++i) {
+      std::optional<core::ScopedBinding> places;
+      if (!commands[i].cpus.empty()) places.emplace(commands[i].cpus);
+      std::optional<core::ScopedMemoryPolicy> memory;
+      if (commands[i].memory) memory.emplace(*commands[i].memory);
+      if (i == 0) start_ = SteadyClock::now();
+      children_[i]->start(limits_.ends_first_without_memory);
+    }
+  }
+
   // Until all have ended. throws: Stopped.
-  void wait();
-  ChildRun finish();
+  void wait() {
+    double deadline = limits_.timeout_seconds;
+    bool asked = false, stopped = false;
+    while (running()) {
+      wait_for_news(deadline - seconds_since(start_));
+      const double now = seconds_since(start_);
+      if (!run_.timed_out) run_.seconds = now;
+      for (const auto& child : children_) {
+        child->look();
+        if (failed_ == nullptr && child->has_failed()) failed_ = child.get();
+      }
+      if (!running()) break;
+      const bool too_long = now >= deadline;
+      if (asked) {
+        if (too_long) break;  // what is left is killed
+        continue;
+      }
+      stopped = limits_.stop_requested();
+      if (!too_long && !stopped && failed_ == nullptr) continue;
+      run_.timed_out = too_long;
+      asked = true;
+      ask_all_to_end();
+      deadline = now + kGraceSeconds;
+    }
+    if (stopped) throw Stopped();
+  }
+
+  ChildRun finish() {
+    run_.peak_bytes = 0;
+    if (failed_ != nullptr) failed_->take_end(run_, own_bytes_);
+    for (const auto& child : children_) child->take_end(run_, own_bytes_);
+    if (end_strays() && !run_.timed_out) run_.left_processes = true;
+    std::vector<std::string> hashes;
+    for (const auto& child : children_) child->take_output(run_, hashes);
+    if (!hashes.empty()) run_.output_hash = joined_hash(hashes);
+    run_.memory_exhausted =
+        !run_.ok() && limits_.ends_first_without_memory && ended_for_memory() > ended_for_memory_;
+    return std::move(run_);
+  }
 
  private:
   bool running() const {
     return std::any_of(children_.begin(), children_.end(),
                        [](const auto& child) { return child->running(); });
   }
-  void wait_for_news(double most_seconds);
-  void ask_all_to_end();
+
+  void wait_for_news(double most_seconds) {
+    std::vector<pollfd> news;
+    for (const auto& child : children_) child->listen(news);
+    const double seconds = std::clamp(most_seconds, 0.0, kLookAgainSeconds);
+    const timespec time{.tv_sec = 0, .tv_nsec = static_cast<long>(seconds * 1e9)};
+    ppoll(news.data(), news.size(), &time, nullptr);
+  }
+
+  void ask_all_to_end() {
+    for (const auto& child : children_) {
+      if (child->running()) child->ask_to_end();
+    }
+  }
 
   const ChildLimits& limits_;
   team::AdoptOrphans adopt_;
@@ -337,72 +382,6 @@ class RunningCommands {
   Child* failed_ = nullptr;  // the first
   ChildRun run_;
 };
-
-// Places go from this thread to what it starts.
-void RunningCommands::start(std::span<const ChildCommand> commands) {
-  for (std::size_t i = 0; i < children_.size(); ++i) {
-    std::optional<core::ScopedBinding> places;
-    if (!commands[i].cpus.empty()) places.emplace(commands[i].cpus);
-    std::optional<core::ScopedMemoryPolicy> memory;
-    if (commands[i].memory) memory.emplace(*commands[i].memory);
-    if (i == 0) start_ = SteadyClock::now();
-    children_[i]->start(limits_.ends_first_without_memory);
-  }
-}
-
-void RunningCommands::wait_for_news(double most_seconds) {
-  std::vector<pollfd> news;
-  for (const auto& child : children_) child->listen(news);
-  const double seconds = std::clamp(most_seconds, 0.0, kLookAgainSeconds);
-  const timespec time{.tv_sec = 0, .tv_nsec = static_cast<long>(seconds * 1e9)};
-  ppoll(news.data(), news.size(), &time, nullptr);
-}
-
-void RunningCommands::ask_all_to_end() {
-  for (const auto& child : children_) {
-    if (child->running()) child->ask_to_end();
-  }
-}
-
-void RunningCommands::wait() {
-  double deadline = limits_.timeout_seconds;
-  bool asked = false, stopped = false;
-  while (running()) {
-    wait_for_news(deadline - seconds_since(start_));
-    const double now = seconds_since(start_);
-    if (!run_.timed_out) run_.seconds = now;
-    for (const auto& child : children_) {
-      child->look();
-      if (failed_ == nullptr && child->has_failed()) failed_ = child.get();
-    }
-    if (!running()) break;
-    const bool too_long = now >= deadline;
-    if (asked) {
-      if (too_long) break;  // what is left is killed
-      continue;
-    }
-    stopped = limits_.stop_requested();
-    if (!too_long && !stopped && failed_ == nullptr) continue;
-    run_.timed_out = too_long;
-    asked = true;
-    ask_all_to_end();
-    deadline = now + kGraceSeconds;
-  }
-  if (stopped) throw Stopped();
-}
-
-ChildRun RunningCommands::finish() {
-  run_.peak_bytes = 0;
-  if (failed_ != nullptr) failed_->take_end(run_, own_bytes_);
-  for (const auto& child : children_) child->take_end(run_, own_bytes_);
-  if (end_strays() && !run_.timed_out) run_.left_processes = true;
-  std::vector<std::string> hashes;
-  for (const auto& child : children_) child->take_output(run_, hashes);
-  if (!hashes.empty()) run_.output_hash = joined_hash(hashes);
-  run_.memory_exhausted =
-      !run_.ok() && limits_.ends_first_without_memory && ended_for_memory() > ended_for_memory_;
-  return std::move(run_);
-}
 
 }  // namespace
 

@@ -237,25 +237,24 @@ void set(RunPlan& plan, const Lookup& environment, const std::string& name,
   plan.environment.push_back({name, old.value_or(value), old.has_value()});
 }
 
-// Variables of runtimes that use all PUs by themselves: set where a number of threads is wanted.
-constexpr const char* kOtherRuntimes[] = {"RAYON_NUM_THREADS", "GOMAXPROCS", "JULIA_NUM_THREADS",
-                                          "NUMBA_NUM_THREADS"};
+// The last are of runtimes that use all PUs by themselves: set where a number of threads is wanted.
+constexpr const char* kThreadVariables[] = {
+    "OMP_NUM_THREADS",   "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS",   "BLIS_NUM_THREADS",
+    "RAYON_NUM_THREADS", "GOMAXPROCS",           "JULIA_NUM_THREADS", "NUMBA_NUM_THREADS"};
+constexpr std::size_t kAlwaysSet = 4;
 
 void choose_environment(RunPlan& plan, const RunRequest& request, const Lookup& user) {
   const Lookup nothing = [](const std::string&) { return std::optional<std::string>(); };
   const Lookup& environment = request.force_environment ? nothing : user;
   const std::string threads = std::to_string(plan.placement.workers_per_process);
-  if (!request.own_threads) set(plan, environment, "OMP_NUM_THREADS", threads);
+  if (!request.own_threads) set(plan, environment, kThreadVariables[0], threads);
   if (plan.placement.policy != PlacementPolicy::none) {
     set(plan, environment, "OMP_PLACES", omp_places(plan.placement));
     set(plan, environment, "OMP_PROC_BIND", "close");
   }
   if (request.own_threads) return;
-  for (const char* name : {"OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "BLIS_NUM_THREADS"}) {
-    set(plan, environment, name, threads);
-  }
-  if (!request.threads) return;
-  for (const char* name : kOtherRuntimes) set(plan, environment, name, threads);
+  const std::size_t count = request.threads ? std::size(kThreadVariables) : kAlwaysSet;
+  for (std::size_t i = 1; i < count; ++i) set(plan, environment, kThreadVariables[i], threads);
 }
 
 void choose_allocator(RunPlan& plan, const RunRequest& request, const Lookup& environment) {
@@ -334,15 +333,7 @@ std::string memory_text(const std::optional<core::MemoryOptions>& memory) {
 
 }  // namespace
 
-const std::vector<std::string>& thread_variables() {
-  static const std::vector<std::string> names = [] {
-    std::vector<std::string> all = {"OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS",
-                                    "BLIS_NUM_THREADS"};
-    all.insert(all.end(), std::begin(kOtherRuntimes), std::end(kOtherRuntimes));
-    return all;
-  }();
-  return names;
-}
+std::span<const char* const> thread_variables() { return kThreadVariables; }
 
 void parse_part(const std::string& text, const Lookup& environment, RunRequest& request) {
   const auto number = [&](const std::string& digits) {

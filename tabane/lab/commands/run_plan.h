@@ -3,6 +3,7 @@
 
 #include <functional>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -68,7 +69,7 @@ RunPlan plan_run(const RunRequest& request, const core::Topology& topology,
                  const Lookup& environment, bool huge_pages_granted);
 
 // The variables from which programs take their number of threads.
-const std::vector<std::string>& thread_variables();
+std::span<const char* const> thread_variables();
 
 // Reads "2/6": the process of this index, from 0, of this number; or "launcher": as the launcher of
 // this process (Open MPI, MPICH, Intel MPI, Slurm) says in the environment.

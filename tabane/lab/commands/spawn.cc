@@ -9,7 +9,6 @@
 
 #include <cerrno>
 #include <csignal>
-#include <cstddef>
 
 #define XXH_INLINE_ALL
 #include <xxhash.h>

@@ -7,11 +7,9 @@
 #include <iterator>
 #include <map>
 #include <numbers>
-#include <optional>
 #include <utility>
 
 #include "tabane/core/error.h"
-#include "tabane/core/statistics.h"
 #include "tabane/lab/record/points.h"
 #include "tabane/lab/record/text.h"
 #include "tabane/lab/record_head.h"

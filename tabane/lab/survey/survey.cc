@@ -4,7 +4,6 @@
 
 #include <new>
 #include <set>
-#include <span>
 #include <system_error>
 
 #include "tabane/core/error.h"

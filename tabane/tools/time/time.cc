@@ -7,10 +7,7 @@
 #include <charconv>
 #include <cmath>
 #include <cstdint>
-#include <utility>
 
-#include "tabane/core/error.h"
-#include "tabane/core/statistics.h"
 #include "tabane/lab/record/text.h"
 
 namespace tabane::lab {
@@ -172,16 +169,131 @@ class Turns {
     timings_.left_processes.resize(contenders.size());
   }
 
-  Timings run();
+  Timings run() {
+    try {
+      measure();
+    } catch (const Stopped&) {
+      timings_.end = TimeEnd::stopped;
+    }
+    if (timings_.rounds() > 0) judge();
+    timings_.seconds = clock_.now() - start_;
+    return std::move(timings_);
+  }
 
  private:
-  void measure();
-  Turn take(std::size_t i);
-  ChildRun run_once(std::size_t i);
-  void keep(const std::vector<Turn>& samples);
-  bool enough();
-  void judge();
-  void show(std::size_t i);
+  void measure() {
+    for (int round = 0; round < effort_.rounds.warmups; ++round) {
+      for (std::size_t i = 0; i < contenders_.size(); ++i) {
+        show(i);
+        run_once(i);
+      }
+    }
+    measuring_ = true;
+    measuring_since_ = clock_.now();
+    const core::RoundsEnd end = core::in_rounds(
+        contenders_.size(), effort_.rounds, clock_, measuring_since_,
+        [this](std::size_t i) { return take(i); },
+        [this](const std::vector<Turn>& samples) { keep(samples); },
+        [this](int) { return enough(); });
+    timings_.end = end == core::RoundsEnd::enough   ? TimeEnd::known
+                   : end == core::RoundsEnd::budget ? TimeEnd::budget
+                                                    : TimeEnd::most_rounds;
+  }
+
+  Turn take(std::size_t i) {
+    show(i);
+    Turn sample;
+    ChildRun all;
+    for (int k = 0; k < effort_.repeat; ++k) {
+      const ChildRun run = run_once(i);
+      all.seconds += run.seconds;
+      for (const auto& [name, count] : kCounts) all.*count += run.*count;
+      if (run.peak_bytes) all.peak_bytes = std::max(all.peak_bytes.value_or(0), *run.peak_bytes);
+      if (!run.ok()) all.exit_code = run.signal != 0 ? kSignalBase + run.signal : run.exit_code;
+      sample.left_processes = sample.left_processes || run.left_processes;
+    }
+    const auto each = [&](double sum) { return sum / effort_.repeat; };
+    sample.failed = all.exit_code != 0;
+    sample.seconds = each(all.seconds);
+    for (const auto& [name, count] : kCounts) sample.beside.emplace_back(name, each(all.*count));
+    sample.beside.insert(sample.beside.end(),
+                         {{seen::kPeakBytes, all.peak_bytes.value_or(std::nan(""))},
+                          {seen::kExitCode, all.exit_code},
+                          {seen::kOrder, order_++}});
+    return sample;
+  }
+
+  ChildRun run_once(std::size_t i) {
+    const TimeContender& contender = contenders_[i];
+    contender.prepare();
+    const bool limited = timeouts_[i] > 0;
+    const ChildRun run =
+        contender.run(limited ? timeouts_[i] : std::numeric_limits<double>::infinity());
+    if (!limited) timeouts_[i] = std::max(kLeastTimeout, kTimesTheFirst * run.seconds);
+    contender.conclude();
+    // A time-out that was not asked for is no result of the command.
+    const bool counts = !run.timed_out || effort_.timeout_seconds > 0;
+    if (run.ok() || (effort_.ignore_failure && counts)) return run;
+    std::string text = fmt::format("'{}': {}", contender.name, how_it_ended(run));
+    if (run.timed_out && effort_.timeout_seconds <= 0)
+      text += ", ten times its first run; see --timeout";
+    throw CommandFailed(text, run.errors);
+  }
+
+  void keep(const std::vector<Turn>& samples) {
+    for (std::size_t i = 0; i < samples.size(); ++i) {
+      Point& point = timings_.points[i];
+      point.samples.push_back(samples[i].seconds);
+      for (const auto& [name, value] : samples[i].beside) point.beside[name].push_back(value);
+      timings_.failures[i] += samples[i].failed;
+      if (samples[i].left_processes) timings_.left_processes[i] = true;
+    }
+  }
+
+  // Looking costs a sort of all: after each further fiftieth of the rounds.
+  bool enough() {
+    if (timings_.rounds() < next_look_) return false;
+    next_look_ = timings_.rounds() + timings_.rounds() / 50 + 1;
+    judge();
+    return spent() >= effort_.least_seconds && timings_.precision <= effort_.precision;
+  }
+
+  void judge() {
+    const std::size_t others = contenders_.size() - 1;
+    const double each = confidence_of_each(effort_.confidence, std::max<std::size_t>(others, 1));
+    const std::vector<double>& first = timings_.points[0].samples;
+    timings_.to_first.assign(1, {.value = 1, .interval = {1, 1}, .pairs = first.size()});
+    timings_.medians.clear();
+    for (const Point& point : timings_.points)
+      timings_.medians.push_back(core::running_median_interval(point.samples, each));
+    timings_.precision = others == 0 ? half_width(timings_.medians[0], core::median(first)) : 0;
+    for (std::size_t i = 1; i <= others; ++i) {
+      const core::Ratio ratio = core::running_ratio(timings_.points[i].samples, first, each);
+      timings_.to_first.push_back(ratio);
+      if (ratio.undecided())
+        timings_.precision = std::max(timings_.precision, half_width(ratio.interval, ratio.value));
+    }
+  }
+
+  void show(std::size_t i) {
+    if (hooks_.stop_requested()) throw Stopped();
+    // Very short commands do not wait for what nobody can read.
+    if (measuring_ && clock_.now() - shown_ < kShowSeconds) return;
+    shown_ = clock_.now();
+    const auto rounds = static_cast<double>(timings_.rounds());
+    if (!measuring_) return hooks_.progress("warm-up: " + contenders_[i].name, 0, -1);
+    // It may be known sooner.
+    const double by_rounds = rounds / effort_.rounds.most;
+    const double budget = std::min(effort_.rounds.budget_seconds, effort_.rounds.most_seconds);
+    const double by_time = std::min(spent() / budget, rounds / effort_.rounds.fewest);
+    const double done = std::clamp(std::max(by_rounds, by_time), 0.0, 1.0);
+    const std::string known = std::isfinite(timings_.precision) && timings_.precision > 0
+                                  ? ", known to " + show_percent(timings_.precision)
+                                  : "";
+    hooks_.progress(fmt::format("round {}{}: {}", rounds + 1, known, contenders_[i].name), done,
+                    done > 0 ? spent() * (1 / done - 1) : -1);
+  }
+
   double spent() const { return clock_.now() - measuring_since_; }
 
   const std::vector<TimeContender>& contenders_;
@@ -195,131 +307,6 @@ class Turns {
   bool measuring_ = false;
   Timings timings_;
 };
-
-void Turns::show(std::size_t i) {
-  if (hooks_.stop_requested()) throw Stopped();
-  // Very short commands do not wait for what nobody can read.
-  if (measuring_ && clock_.now() - shown_ < kShowSeconds) return;
-  shown_ = clock_.now();
-  const auto rounds = static_cast<double>(timings_.rounds());
-  if (!measuring_) return hooks_.progress("warm-up: " + contenders_[i].name, 0, -1);
-  // It may be known sooner.
-  const double by_rounds = rounds / effort_.rounds.most;
-  const double budget = std::min(effort_.rounds.budget_seconds, effort_.rounds.most_seconds);
-  const double by_time = std::min(spent() / budget, rounds / effort_.rounds.fewest);
-  const double done = std::clamp(std::max(by_rounds, by_time), 0.0, 1.0);
-  const std::string known = std::isfinite(timings_.precision) && timings_.precision > 0
-                                ? ", known to " + show_percent(timings_.precision)
-                                : "";
-  hooks_.progress(fmt::format("round {}{}: {}", rounds + 1, known, contenders_[i].name), done,
-                  done > 0 ? spent() * (1 / done - 1) : -1);
-}
-
-ChildRun Turns::run_once(std::size_t i) {
-  const TimeContender& contender = contenders_[i];
-  contender.prepare();
-  const bool limited = timeouts_[i] > 0;
-  const ChildRun run =
-      contender.run(limited ? timeouts_[i] : std::numeric_limits<double>::infinity());
-  if (!limited) timeouts_[i] = std::max(kLeastTimeout, kTimesTheFirst * run.seconds);
-  contender.conclude();
-  // A time-out that was not asked for is no result of the command.
-  const bool counts = !run.timed_out || effort_.timeout_seconds > 0;
-  if (run.ok() || (effort_.ignore_failure && counts)) return run;
-  std::string text = fmt::format("'{}': {}", contender.name, how_it_ended(run));
-  if (run.timed_out && effort_.timeout_seconds <= 0)
-    text += ", ten times its first run; see --timeout";
-  throw CommandFailed(text, run.errors);
-}
-
-Turn Turns::take(std::size_t i) {
-  show(i);
-  Turn sample;
-  ChildRun all;
-  for (int k = 0; k < effort_.repeat; ++k) {
-    const ChildRun run = run_once(i);
-    all.seconds += run.seconds;
-    for (const auto& [name, count] : kCounts) all.*count += run.*count;
-    if (run.peak_bytes) all.peak_bytes = std::max(all.peak_bytes.value_or(0), *run.peak_bytes);
-    if (!run.ok()) all.exit_code = run.signal != 0 ? kSignalBase + run.signal : run.exit_code;
-    sample.left_processes = sample.left_processes || run.left_processes;
-  }
-  const auto each = [&](double sum) { return sum / effort_.repeat; };
-  sample.failed = all.exit_code != 0;
-  sample.seconds = each(all.seconds);
-  for (const auto& [name, count] : kCounts) sample.beside.emplace_back(name, each(all.*count));
-  sample.beside.insert(sample.beside.end(),
-                       {{seen::kPeakBytes, all.peak_bytes.value_or(std::nan(""))},
-                        {seen::kExitCode, all.exit_code},
-                        {seen::kOrder, order_++}});
-  return sample;
-}
-
-void Turns::keep(const std::vector<Turn>& samples) {
-  for (std::size_t i = 0; i < samples.size(); ++i) {
-    Point& point = timings_.points[i];
-    point.samples.push_back(samples[i].seconds);
-    for (const auto& [name, value] : samples[i].beside) point.beside[name].push_back(value);
-    timings_.failures[i] += samples[i].failed;
-    if (samples[i].left_processes) timings_.left_processes[i] = true;
-  }
-}
-
-void Turns::judge() {
-  const std::size_t others = contenders_.size() - 1;
-  const double each = confidence_of_each(effort_.confidence, std::max<std::size_t>(others, 1));
-  const std::vector<double>& first = timings_.points[0].samples;
-  timings_.to_first.assign(1, {.value = 1, .interval = {1, 1}, .pairs = first.size()});
-  timings_.medians.clear();
-  for (const Point& point : timings_.points)
-    timings_.medians.push_back(core::running_median_interval(point.samples, each));
-  timings_.precision = others == 0 ? half_width(timings_.medians[0], core::median(first)) : 0;
-  for (std::size_t i = 1; i <= others; ++i) {
-    const core::Ratio ratio = core::running_ratio(timings_.points[i].samples, first, each);
-    timings_.to_first.push_back(ratio);
-    if (ratio.undecided())
-      timings_.precision = std::max(timings_.precision, half_width(ratio.interval, ratio.value));
-  }
-}
-
-// Looking costs a sort of all: after each further fiftieth of the rounds.
-bool Turns::enough() {
-  if (timings_.rounds() < next_look_) return false;
-  next_look_ = timings_.rounds() + timings_.rounds() / 50 + 1;
-  judge();
-  return spent() >= effort_.least_seconds && timings_.precision <= effort_.precision;
-}
-
-void Turns::measure() {
-  for (int round = 0; round < effort_.rounds.warmups; ++round) {
-    for (std::size_t i = 0; i < contenders_.size(); ++i) {
-      show(i);
-      run_once(i);
-    }
-  }
-  measuring_ = true;
-  measuring_since_ = clock_.now();
-  const core::RoundsEnd end = core::in_rounds(
-      contenders_.size(), effort_.rounds, clock_, measuring_since_,
-      [this](std::size_t i) { return take(i); },
-      [this](const std::vector<Turn>& samples) { keep(samples); },
-      [this](int) { return enough(); });
-  timings_.end = end == core::RoundsEnd::enough   ? TimeEnd::known
-                 : end == core::RoundsEnd::budget ? TimeEnd::budget
-                                                  : TimeEnd::most_rounds;
-}
-
-Timings Turns::run() {
-  try {
-    measure();
-  } catch (const Stopped&) {
-    timings_.end = TimeEnd::stopped;
-  }
-  if (timings_.rounds() > 0) judge();
-  timings_.seconds = clock_.now() - start_;
-  return std::move(timings_);
-}
-
 }  // namespace
 
 double confidence_of_each(double confidence, std::size_t intervals) {

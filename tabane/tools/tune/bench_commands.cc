@@ -13,6 +13,7 @@
 #include "tabane/core/file.h"
 #include "tabane/core/statistics.h"
 #include "tabane/core/temporary_file.h"
+#include "tabane/program/args.h"
 
 namespace tabane::bench {
 namespace {
@@ -101,18 +102,6 @@ bool is_here(const RealCommand& command) {
   return command.needs.front() == '/' ? fs::exists(command.needs) : in_path(command.needs);
 }
 
-std::string quoted(const std::string& word) {
-  std::string text = "'";
-  for (const char c : word) text += c == '\'' ? "'\\''" : std::string(1, c);
-  return text + "'";
-}
-
-std::string line_of(const std::vector<std::string>& words) {
-  std::string line;
-  for (const std::string& word : words) line += (line.empty() ? "" : " ") + quoted(word);
-  return line;
-}
-
 lab::Json json_in(const fs::path& file) { return lab::Json::parse(core::read_file(file)); }
 
 std::string text_of(const lab::Json& value) {
@@ -194,7 +183,7 @@ class Tuner {
     }
     const double rounds = std::ceil((kTuneRuns + 2) / kCostShare / double(combinations));
     words.insert(words.end(), {"-r", std::to_string(std::max(kFewestRounds, int(rounds))),
-                               line_of(command.words)});
+                               program::shell_line(command.words)});
     Exhaustive all{.seconds = run_command(words).wall_seconds};
     const lab::Json found = json_in(folder_ / "all.json");
     for (const lab::Json& one : found.at("results"))
@@ -275,7 +264,7 @@ void ask_tune_commands(Panel& panel) {
     lab::Entry beside;
     if (tuned.named) {
       const core::Ratio ratio =
-          tuner.head_to_head(filled(line_of(command.words), first), tuned.line);
+          tuner.head_to_head(filled(program::shell_line(command.words), first), tuned.line);
       beside = lab::Entry(ratio.value, "ratio", ratio.interval);
       ++winners;
       wrong += ratio.undecided();

@@ -2,7 +2,6 @@
 // values are logarithms of what is made best.
 #pragma once
 
-#include <functional>
 #include <span>
 #include <vector>
 

@@ -13,6 +13,7 @@
 #include "tabane/lab/commands/line.h"
 #include "tabane/program/args.h"
 #include "tabane/program/output.h"
+#include "tabane/program/run_options.h"
 
 namespace tabane::program {
 namespace {
@@ -225,7 +226,7 @@ void TunePlan::add_workers(std::vector<Dimension>& dimensions) {
   threads_in_command_ = mentions(request_.command, kThreads) || mentions(launcher, kThreads);
   if (!wanted(kThreads)) return;
   int set = 0;
-  for (const std::string& name : thread_variables())
+  for (const char* name : thread_variables())
     if (const auto value = environment_(name); value && set == 0)
       set = count_of(value->substr(0, value->find(','))).value_or(0);
   const int start = start_of(kThreads, set > 0 ? set : pus);
@@ -344,10 +345,6 @@ CommandSetting TunePlan::setting(const Candidate& candidate) const {
   return setting;
 }
 
-RunPlan TunePlan::run_plan(const CommandSetting& setting, int process) const {
-  return plan_run(run_request(setting, process), topology_, environment_, true);
-}
-
 double TunePlan::pus(const Candidate& candidate) const {
   return std::min(space().workers(candidate), double(topology_.pus().size()));
 }
@@ -359,11 +356,7 @@ lab::ChildCommand TunePlan::command_of(const CommandSetting& setting, int proces
   if (setting.arenas)
     child.environment.emplace_back("MALLOC_ARENA_MAX", std::to_string(*setting.arenas));
   if (!needs_surroundings(setting)) return child;
-  const RunPlan plan = run_plan(setting, process);
-  child.cpus = plan.cpus;
-  child.memory = plan.memory;
-  for (const Assignment& one : plan.environment)
-    if (!one.kept) child.environment.emplace_back(one.name, one.value);
+  apply(plan_run(run_request(setting, process), topology_, environment_, true), child);
   return child;
 }
 

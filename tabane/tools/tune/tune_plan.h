@@ -78,7 +78,6 @@ class TunePlan {
   const TuneRequest& request() const { return request_; }
   // Factors that could have been varied, each with the reason why it is not.
   const std::vector<std::pair<std::string, std::string>>& left_out() const { return left_out_; }
-  std::vector<std::string> warnings() const { return warnings_; }
 
   CommandSetting setting(const lab::tune::Candidate& candidate) const;
   // The processes of one run, to be started together.
@@ -104,7 +103,6 @@ class TunePlan {
   bool is_own(const std::string& factor) const;  // of --vary
   void check_placeholders() const;
   int start_of(const std::string& name, int otherwise) const;
-  RunPlan run_plan(const CommandSetting& setting, int process) const;
   lab::ChildCommand command_of(const CommandSetting& setting, int process) const;
   std::vector<std::string> bare_words(const CommandSetting& setting, int process) const;
 
@@ -114,7 +112,6 @@ class TunePlan {
   Lookup environment_;
   bool processes_vary_ = false, threads_in_command_ = false;
   std::vector<std::pair<std::string, std::string>> left_out_;
-  std::vector<std::string> warnings_;
   std::optional<lab::tune::Space> space_;
 };
 

@@ -2,7 +2,6 @@
 // can be gone on with.
 #pragma once
 
-#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
