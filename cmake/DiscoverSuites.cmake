@@ -5,7 +5,6 @@
 execute_process(
   COMMAND ${PROGRAM} --gtest_list_tests
   OUTPUT_VARIABLE listed TIMEOUT 60 COMMAND_ERROR_IS_FATAL ANY)
-get_filename_component(folder ${PROGRAM} DIRECTORY)
 string(REGEX MATCHALL "\n[^ \n]+\\." suites "\n${listed}")
 set(tests "")
 foreach(suite IN LISTS suites)
@@ -14,8 +13,7 @@ foreach(suite IN LISTS suites)
   string(APPEND tests "add_test([==[${PREFIX}${name}]==] [==[${PROGRAM}]==] "
                       "--gtest_filter=${suite}*)\n"
                       "set_tests_properties([==[${PREFIX}${name}]==] PROPERTIES "
-                      "WORKING_DIRECTORY [==[${folder}]==] TIMEOUT 900 LABELS [==[${LABELS}]==] "
-                      "RUN_SERIAL ${SERIAL} PROCESSORS 2 "
+                      "TIMEOUT 900 LABELS [==[${LABELS}]==] RUN_SERIAL ${SERIAL} PROCESSORS 2 "
                       "SKIP_REGULAR_EXPRESSION "
                       "[==[PASSED  \\] 0 tests\\.\n(\\[  SKIPPED \\][^\n]*\n)+$]==])\n")
 endforeach()

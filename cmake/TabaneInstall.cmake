@@ -19,25 +19,18 @@ install(
   ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR}
   FILE_SET HEADERS DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
 install(EXPORT tabane FILE tabaneTargets.cmake NAMESPACE tabane:: DESTINATION ${package_dir})
-
-configure_package_config_file(
-  cmake/tabaneConfig.cmake.in ${PROJECT_BINARY_DIR}/tabaneConfig.cmake
-  INSTALL_DESTINATION ${package_dir} NO_SET_AND_CHECK_MACRO)
-write_basic_package_version_file(
-  ${PROJECT_BINARY_DIR}/tabaneConfigVersion.cmake COMPATIBILITY SameMinorVersion)
+write_basic_package_version_file(tabaneConfigVersion.cmake COMPATIBILITY SameMinorVersion)
 install(
-  FILES ${PROJECT_BINARY_DIR}/tabaneConfig.cmake ${PROJECT_BINARY_DIR}/tabaneConfigVersion.cmake
+  FILES cmake/tabaneConfig.cmake ${PROJECT_BINARY_DIR}/tabaneConfigVersion.cmake
   DESTINATION ${package_dir})
 
 # A static library names its users' libraries behind itself: users before what they use.
-set(pc_libraries ${modules})
-list(REVERSE pc_libraries)
-list(TRANSFORM pc_libraries PREPEND "-l")
-list(JOIN pc_libraries " " pc_libraries)
+list(REVERSE modules)
+list(TRANSFORM modules PREPEND "-l")
+list(JOIN modules " " pc_libraries)
 file(RELATIVE_PATH pc_prefix ${CMAKE_INSTALL_FULL_LIBDIR}/pkgconfig ${CMAKE_INSTALL_PREFIX})
-file(RELATIVE_PATH pc_libdir ${CMAKE_INSTALL_PREFIX} ${CMAKE_INSTALL_FULL_LIBDIR})
 file(RELATIVE_PATH pc_includedir ${CMAKE_INSTALL_PREFIX} ${CMAKE_INSTALL_FULL_INCLUDEDIR})
-configure_file(cmake/tabane.pc.in ${PROJECT_BINARY_DIR}/tabane.pc @ONLY)
+configure_file(cmake/tabane.pc.in tabane.pc @ONLY)
 install(FILES ${PROJECT_BINARY_DIR}/tabane.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
 
 # Libraries that were found outside the system's folders are found again after installation.
@@ -65,8 +58,7 @@ install(FILES ${generated}/tabane.fish
 # As they lie in the sources, so that their links hold.
 file(GLOB_RECURSE documents CONFIGURE_DEPENDS RELATIVE ${PROJECT_SOURCE_DIR} docs/*.md
      docs/*.json tabane/*.md)
-foreach(document IN LISTS documents ITEMS README.md GLOSSARY.md)
+foreach(document IN LISTS documents ITEMS README.md GLOSSARY.md LICENSE)
   get_filename_component(folder ${document} DIRECTORY)
   install(FILES ${document} DESTINATION ${CMAKE_INSTALL_DOCDIR}/${folder})
 endforeach()
-install(FILES LICENSE DESTINATION ${CMAKE_INSTALL_DOCDIR})

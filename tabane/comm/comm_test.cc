@@ -3,6 +3,7 @@
 #include <array>
 #include <initializer_list>
 #include <numeric>
+#include <optional>
 #include <string>
 #include <vector>
 

@@ -28,6 +28,12 @@ bool others_can_write(const struct stat& status) {
 
 }  // namespace
 
+const ModulePlaces& module_places() {
+  static const ModulePlaces places{TABANE_BUILD_DIR, TABANE_MODULES_BUILT,
+                                   TABANE_MODULES_FROM_PROGRAM, TABANE_MODULES_INSTALLED};
+  return places;
+}
+
 fs::path this_program() {
   std::error_code ignored;
   return fs::read_symlink("/proc/self/exe", ignored);

@@ -14,6 +14,9 @@ struct ModulePlaces {
   std::filesystem::path installed;     // with the prefix that tabane was configured with
 };
 
+// Of the modules of this build.
+const ModulePlaces& module_places();
+
 // The file of the running program; empty if the system does not say it.
 std::filesystem::path this_program();
 

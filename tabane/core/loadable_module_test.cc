@@ -43,6 +43,15 @@ TEST_F(Directory, IsTheOneBesideTheProgramIfThatExists) {
   EXPECT_EQ(of(root / "other/bin/program"), places.installed);
 }
 
+TEST(ModulePlaces, AreThoseOfTheBuildForThisProgram) {
+  const ModulePlaces& places = module_places();
+  EXPECT_EQ(module_directory(this_program(), places), places.built);
+  EXPECT_NE(places.built, places.installed);
+  EXPECT_TRUE(places.built.is_absolute());
+  EXPECT_TRUE(places.installed.is_absolute());
+  EXPECT_TRUE(places.from_program.is_relative());
+}
+
 class Distrust : public testing::Test {
  protected:
   Distrust() {

@@ -1,3 +1,4 @@
+R"~~~(
 // AES for coprocessors, after FIPS 197 and SP 800-38A and 38D. Built with:
 //   ROUNDS  10 or 14
 //   TABLES  4, or 1 that is rotated: for memory that is scarce
@@ -241,3 +242,4 @@ __kernel __attribute__((reqd_work_group_size(ITEMS, 1, 1))) void work_chunks(
 }
 
 #endif
+)~~~"

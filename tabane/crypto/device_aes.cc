@@ -15,6 +15,10 @@
 namespace tabane::crypto {
 namespace {
 
+constexpr const char* kAesSource =
+#include "tabane/crypto/aes.cl"
+    ;
+
 constexpr std::uint8_t doubled(std::uint8_t x) {
   return static_cast<std::uint8_t>((x << 1) ^ ((x >> 7) * 0x1b));
 }

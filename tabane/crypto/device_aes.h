@@ -62,9 +62,6 @@ std::array<Polynomial, 16> multiples_of(Polynomial base);
 
 // ---- on the device ----
 
-// The text of aes.cl, which is put into the program when it is built.
-extern const char* const kAesSource;
-
 // How the programs are built for a device; see aes.cl.
 struct AesVariant {
   int tables = 1, copies = 1;

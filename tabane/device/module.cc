@@ -12,6 +12,7 @@
 #include <optional>
 #include <system_error>
 
+#include "tabane/core/loadable_module.h"
 #include "tabane/core/units.h"
 
 namespace tabane::device {
@@ -25,7 +26,7 @@ void* load() {
   const std::filesystem::path program = core::this_program();
   const char* const given = secure_getenv(kDirectoryVariable);
   const std::filesystem::path directory =
-      given != nullptr ? given : core::module_directory(program, opencl_module_places());
+      given != nullptr ? given : core::module_directory(program, core::module_places());
   const std::filesystem::path file = directory / kModule;
   std::error_code ignored;
   if (!std::filesystem::exists(file, ignored)) {
@@ -121,12 +122,6 @@ std::optional<std::size_t> find_device(const std::vector<Description>& list,
 }
 
 }  // namespace
-
-const core::ModulePlaces& opencl_module_places() {
-  static const core::ModulePlaces places{TABANE_BUILD_DIR, TABANE_OPENCL_BUILD_DIR,
-                                         TABANE_OPENCL_FROM_PROGRAM, TABANE_OPENCL_INSTALL_DIR};
-  return places;
-}
 
 const char* name_of(Kind kind) {
   switch (kind) {

@@ -8,7 +8,6 @@
 #include <string_view>
 #include <vector>
 
-#include "tabane/core/loadable_module.h"
 #include "tabane/device/device.h"
 
 // What the module offers. tabane's version, which must be that of the program.
@@ -41,8 +40,5 @@ const char* name_of(Kind kind);  // "GPU"
 
 // index: in devices(). throws: DeviceError.
 std::unique_ptr<Device> open_device(std::size_t index);
-
-// Where the module may be.
-const core::ModulePlaces& opencl_module_places();
 
 }  // namespace tabane::device

@@ -54,11 +54,5 @@ TEST(Devices, AreThereOrHaveAReason) {
   EXPECT_NE(devices().list.empty(), devices().reason.empty());
 }
 
-TEST(OpenclModulePlaces, AreThoseOfTheBuildForThisProgram) {
-  const core::ModulePlaces& places = opencl_module_places();
-  EXPECT_EQ(core::module_directory(core::this_program(), places), places.built);
-  EXPECT_NE(places.built, places.installed);
-}
-
 }  // namespace
 }  // namespace tabane::device

@@ -20,10 +20,9 @@ namespace {
 // It is the program that users trust, so only what came with it is loaded.
 std::filesystem::path directory() {
   const std::filesystem::path program = core::this_program();
-  return core::module_directory(program, {.build_folder = TABANE_BUILD_DIR,
-                                          .built = TABANE_VERBS_BUILD_DIR,
-                                          .from_program = TABANE_VERBS_FROM_PROGRAM,
-                                          .installed = program.parent_path()});
+  core::ModulePlaces places = core::module_places();
+  places.installed = program.parent_path();
+  return core::module_directory(program, places);
 }
 
 }  // namespace

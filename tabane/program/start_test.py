@@ -10,7 +10,7 @@ import tempfile
 import unittest
 
 TABANE = pathlib.Path(sys.argv.pop(1))
-MODULES = TABANE.parent / "modules" / "program"
+MODULES = TABANE.parent / "lib"
 
 # What only some verbs need; hwloc's plugins, as hwloc_gl.so, are for none.
 HEAVY = re.compile(r"openblas|gfortran|quadmath|mpfr|gmp|libzip|pugixml|deflate|libpng|IPSec|"

@@ -1,5 +1,4 @@
-check_cxx_compiler_flag(-fvariable-expansion-in-unroller TABANE_VARIABLE_EXPANSION)
-if(TABANE_VARIABLE_EXPANSION)
+if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
   set(expansion -fvariable-expansion-in-unroller --param=max-variable-expansions-in-unroller=8)
 endif()
 string(REPLACE ";" " " expansion_text "${expansion}")

@@ -1,12 +1,12 @@
 #!/bin/bash
 # cmake/announce.sh with a small build of empty files: what it says before, between and after.
-# usage: announce_test.sh SOURCE_DIR
 set -euo pipefail
+source=$(realpath "$(dirname "$0")/../..")
 
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 mkdir -p "$work/cmake" "$work/build"
-cp "$1/cmake/announce.sh" "$work/cmake/"
+cp "$source/cmake/announce.sh" "$work/cmake/"
 cd "$work/build"
 cat >build.ninja <<'NINJA'
 rule configure

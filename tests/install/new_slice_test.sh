@@ -1,15 +1,18 @@
 #!/bin/bash
 # A study and a tool from the template: they touch no file outside their folders, build, run, and
 # are known to the help, the man page and the completions.
-# usage: new_slice_test.sh SOURCE BUILD CXX
+# usage: new_slice_test.sh TABANE
 set -eu
-source=$1 build=$2 cxx=$3
+build=$(dirname "$1") source=$(realpath "$(dirname "$0")/../..")
+cached() { sed -n "s/^$1:[A-Z]*=//p" "$build/CMakeCache.txt"; }
+cxx=$(cached CMAKE_CXX_COMPILER)
+[ -z "$(cached TABANE_SANITIZE)" ] || { echo "skipped: the libraries are sanitized"; exit 77; }
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 fail() { echo "$*"; exit 1; }
 
 mkdir "$work/source"
-cp -r "$source"/{.clang-format,CMake*,LICENSE,README.md,GLOSSARY.md,cmake,docs,tabane} \
+cp -r "$source"/{.clang-format,CMake*,LICENSE,README.md,GLOSSARY.md,bench,cmake,docs,tabane} \
   "$work/source"
 cp -r "$work/source" "$work/before"
 cd "$work/source"
@@ -27,13 +30,15 @@ ninja -C "$work/build" modules/program/verb_lists.cc >"$work/log" || { cat "$wor
 # Its lists of verbs, and the new modules, with the libraries of the build that is tested.
 mkdir -p "$work/bin" "$work/lib/tabane"
 compile=("$cxx" -std=c++20 -O0 -fPIC -DFMT_SHARED -I.)
-held=("$build"/modules/{core,simd,team,device,lab,program,tools/{time,tune}}/libtabane_*.a
-      "$build"/modules/comm/libtabane_comm.a)
+held=()
+for library in core simd team comm device lab program tools/{time,tune}; do
+  held+=("$build/modules/$library/libtabane_${library#*/}.a")
+done
 "${compile[@]}" -rdynamic -o "$work/bin/tabane" \
   tabane/program/{main,documents,highway}.cc "$modules"/{verb_lists,build}.cc \
   "$build"/modules/tools/{compare,report,study,survey,time,tune}/CMakeFiles/*_verb.dir/verb*.o \
   -Wl,--whole-archive "${held[@]}" -Wl,--no-whole-archive -lhwloc -lfmt -ldl
-ln -s "$build"/modules/program/*.so "$work/lib/tabane"
+ln -s "$build"/lib/tabane_*.so "$work/lib/tabane"
 for slice in tools/dummy_tool studies/dummy_study; do
   id=${slice#*/}
   "${compile[@]}" -shared -o "$work/lib/tabane/tabane_$id.so" "$modules/build.cc" \

@@ -1,9 +1,9 @@
 #!/bin/bash
 # Man page and completions, as the build makes them, know what --help shows, and bash offers it in
 # its place.
-# usage: options_test.sh TABANE DOCUMENTS_DIR
+# usage: options_test.sh TABANE
 set -euo pipefail
-tabane=$1 documents=$2
+tabane=$1 documents=$(dirname "$1")/documents
 # shellcheck source=/dev/null
 source "$documents/tabane"
 bad=0

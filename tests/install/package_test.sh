@@ -1,8 +1,13 @@
 #!/bin/bash
 # Installs tabane into a temporary folder, moves it, and uses it there with CMake and pkg-config.
-# usage: package_test.sh CMAKE BUILD_DIR EXAMPLES_DIR COMPILER LIBDIR
+# usage: package_test.sh TABANE
 set -euo pipefail
-cmake=$1 build=$2 examples=$3 compiler=$4 libdir=$5
+build=$(dirname "$1") examples=$(realpath "$(dirname "$0")/../../examples")
+cached() { sed -n "s/^$1:[A-Z]*=//p" "$build/CMakeCache.txt"; }
+cmake=$(cached CMAKE_COMMAND) compiler=$(cached CMAKE_CXX_COMPILER)
+libdir=$(cached CMAKE_INSTALL_LIBDIR)
+# A sanitized library asks its users for the sanitizer.
+[ -z "$(cached TABANE_SANITIZE)" ] || { echo "skipped: the libraries are sanitized"; exit 77; }
 unset DESTDIR CMAKE_PREFIX_PATH
 
 work=$(mktemp -d)

@@ -1,12 +1,12 @@
 #!/bin/bash
 # cmake/setup.sh with a false dpkg, id and apt-get: what it finds missing, and what it does then.
-# usage: setup_test.sh SOURCE_DIR
 set -euo pipefail
+source=$(realpath "$(dirname "$0")/../..")
 
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 mkdir -p "$work/cmake" "$work/bin" "$work/tabane/library" "$work/tabane/tools/slice"
-cp "$1/cmake/setup.sh" "$work/cmake/"
+cp "$source/cmake/setup.sh" "$work/cmake/"
 cat >"$work/packages.txt" <<'LIST'
 # a comment
 [survey] words after the section

@@ -19,7 +19,7 @@ WITHOUT_MPI = {name: value for name, value in os.environ.items()
 def mpirun(ranks):
     """What starts a program as ranks of Open MPI, or None."""
     launcher = shutil.which("mpirun.openmpi")
-    module = pathlib.Path(TABANE).parent / "modules/comm/libtabane_mpi_openmpi.so"
+    module = pathlib.Path(TABANE).parent / "lib/libtabane_mpi_openmpi.so"
     if launcher is None or not module.exists():
         return None
     return (launcher, "-n", str(ranks), "--oversubscribe", "--allow-run-as-root")

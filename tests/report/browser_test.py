@@ -1,4 +1,6 @@
-"""Opens reports in headless Chromium: browser_test.py REPORT.html... [--screenshots DIRECTORY]
+"""Opens reports in headless Chromium: browser_test.py REPORT_SAMPLE [--screenshots DIRECTORY]
+
+REPORT_SAMPLE is the program that writes them.
 
 Checks that nothing is logged to the console, nothing is loaded, nothing is wider than the window at
 1280 and 400 pixels, and every drawing has a size, in light and in dark. Exits 77 without Chromium.
@@ -169,11 +171,13 @@ def main(arguments):
     if not chromium or not driver:
         print("skipped: chromium and chromedriver are not installed")
         return 77
-    failed = False
-    with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as profile:
-        browser = Browser(chromium, driver, profile)
+    with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as folder:
+        subprocess.run([arguments[0], folder], check=True)
+        reports = sorted(pathlib.Path(folder).glob("*/report.html"))
+        failed = not reports
+        browser = Browser(chromium, driver, pathlib.Path(folder, "profile"))
         try:
-            for report in map(pathlib.Path, arguments):
+            for report in reports:
                 backgrounds = {}
                 for width, scheme in itertools.product((1280, 400), ("light", "dark")):
                     background, faults = check(browser, report, width, scheme, screenshots)
@@ -186,7 +190,7 @@ def main(arguments):
                     failed = True
         finally:
             browser.close()
-    print("failed" if failed else f"{len(arguments)} reports are sound")
+    print("failed" if failed else f"{len(reports)} reports are sound")
     return 1 if failed else 0
 
 

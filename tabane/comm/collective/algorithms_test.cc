@@ -1,4 +1,6 @@
 // Every algorithm with all sizes, roots and numbers of ranks.
+#include <algorithm>
+
 #include "tabane/comm/collective/choice.h"
 #include "tabane/comm/collective/collective_checks_test.h"
 

@@ -8,6 +8,7 @@
 #include <string>
 
 #include "tabane/comm/runners_test.h"
+#include "tabane/comm/transport/plain_transport_test.h"
 
 namespace tabane::comm {
 namespace {

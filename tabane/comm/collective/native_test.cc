@@ -1,6 +1,7 @@
 // The algorithms called native, on a transport whose own collectives are those of the group below.
 #include "tabane/comm/collective/choice.h"
 #include "tabane/comm/collective/collective_checks_test.h"
+#include "tabane/comm/transport/plain_transport_test.h"
 
 namespace tabane::comm {
 namespace {

@@ -12,6 +12,8 @@
 #include <string_view>
 #include <system_error>
 
+#include "tabane/core/loadable_module.h"
+
 namespace tabane::comm {
 namespace {
 
@@ -34,7 +36,7 @@ int number_in(const char* name) {
 std::filesystem::path directory_of_modules() {
   const char* const given = secure_getenv(kDirectoryVariable);
   return given != nullptr ? given
-                          : core::module_directory(core::this_program(), mpi_module_places());
+                          : core::module_directory(core::this_program(), core::module_places());
 }
 
 std::string started_by(const std::optional<MpiLauncher>& launcher) {
@@ -141,12 +143,6 @@ const Module& module() {
 }
 
 }  // namespace
-
-const core::ModulePlaces& mpi_module_places() {
-  static const core::ModulePlaces places{TABANE_BUILD_DIR, TABANE_MPI_BUILD_DIR,
-                                         TABANE_MPI_FROM_PROGRAM, TABANE_MPI_INSTALL_DIR};
-  return places;
-}
 
 std::optional<MpiLauncher> mpi_launcher() {
   const bool slurm = variable("SLURM_PROCID") != nullptr;

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "tabane/comm/transport/transport.h"
-#include "tabane/core/loadable_module.h"
+#include "tabane/core/error.h"
 
 // What the module offers. tabane's version, which must be that of the program.
 extern "C" const char tabane_mpi_version[];
@@ -25,9 +25,6 @@ extern "C" void tabane_mpi_fail(tabane::comm::Transport* world, const char* how,
                                 const tabane::core::LostError* loss);
 
 namespace tabane::comm {
-
-// Where the modules for MPI may be.
-const core::ModulePlaces& mpi_module_places();
 
 // What has started this process as one of several.
 struct MpiLauncher {

@@ -1,3 +1,4 @@
+R"~~~(
 // What a coprocessor can do at most. Built with:
 //   NUMBER  float, double or int
 //   T       NUMBER, or a vector of it
@@ -47,3 +48,4 @@ __kernel void read_all(__global const T* data, __global NUMBER* out) {
   for (uint k = 0; k < sizeof(T) / sizeof(NUMBER); ++k) total += parts[k];
   if (total < 0) out[0] = total;
 }
+)~~~"

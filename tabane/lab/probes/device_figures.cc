@@ -8,11 +8,14 @@
 #include <functional>
 
 #include "tabane/core/statistics.h"
-#include "tabane/lab/probes/device_source.h"
 #include "tabane/simd/elementwise.h"
 
 namespace tabane::lab {
 namespace {
+
+constexpr const char* kDeviceSource =
+#include "tabane/lab/probes/device.cl"
+    ;
 
 using device::Kind;
 

@@ -2,6 +2,7 @@
 
 usage: pc_cluster_test.py PROGRAM [MODULE_DIR hosts]   hosts: between two network namespaces instead
 """
+# CTest: PROCESSORS 1 COST 30
 import json
 import os
 import pathlib

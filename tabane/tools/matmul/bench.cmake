@@ -6,5 +6,3 @@ if(ARB_INCLUDE AND ARB_LIBRARY AND FLINT_LIBRARY)
   target_link_libraries(tabane_bench PRIVATE ${ARB_LIBRARY} ${FLINT_LIBRARY})
   target_compile_definitions(tabane_bench PRIVATE TABANE_BENCH_FLINT)
 endif()
-# The variant without threads: questions about one thread must not get two.
-target_link_libraries(tabane_bench PRIVATE tabane_openblas)

@@ -1,4 +1,5 @@
 """tabane tune -- command, as its users meet it."""
+# CTest: PROCESSORS 1 COST 40
 
 import functools
 import json

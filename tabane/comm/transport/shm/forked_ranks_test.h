@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "tabane/comm/transport/shm/world.h"
-#ifdef TABANE_RANKS_ARE_THREADS
+#ifdef __SANITIZE_THREAD__
 #include "tabane/comm/transport/shm/threaded_ranks_test.h"
 #else
 #include "tabane/team/fork.h"
@@ -15,7 +15,7 @@
 
 namespace tabane::comm::shm {
 
-#ifdef TABANE_RANKS_ARE_THREADS
+#ifdef __SANITIZE_THREAD__
 template <class F>
 void run_ranks(World& world, F f) {
   on_threads(world, [&](int rank) {

@@ -48,7 +48,7 @@ void run(int ranks, std::size_t message_bytes, const std::function<void(Transpor
   });
 }
 
-#ifndef TABANE_RANKS_ARE_THREADS
+#ifndef __SANITIZE_THREAD__
 // From now on this process may not copy from or to others, as in many containers.
 bool refuse_direct_copies() {
   std::array<sock_filter, 5> filter{{
@@ -171,7 +171,7 @@ TEST_P(ShmTransport2, SendsWhatAnExceptionAbandoned) {
   });
 }
 
-#ifndef TABANE_RANKS_ARE_THREADS
+#ifndef __SANITIZE_THREAD__
 TEST_P(ShmTransport2, SendsLargeMessagesWhereTheKernelRefusesDirectCopies) {
   for (const int refusing : {0, 1}) {
     run(2, GetParam(), [refusing](Transport& t) {

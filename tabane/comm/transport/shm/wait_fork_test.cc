@@ -185,7 +185,7 @@ double cpu_seconds(clockid_t clock = CLOCK_PROCESS_CPUTIME_ID) {
   return static_cast<double>(now.tv_sec) + 1e-9 * static_cast<double>(now.tv_nsec);
 }
 
-#ifndef TABANE_RANKS_ARE_THREADS
+#ifndef __SANITIZE_THREAD__
 double cpu_seconds_of(pid_t pid) {
   clockid_t clock{};
   clock_getcpuclockid(pid, &clock);

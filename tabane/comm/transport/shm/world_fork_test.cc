@@ -53,7 +53,7 @@ std::string wait_until_lost(World& world, int self, int peer) {
       [&] { waiter.wait(never, [&] { world.check(self, peer, never); }); });
 }
 
-#ifndef TABANE_RANKS_ARE_THREADS
+#ifndef __SANITIZE_THREAD__
 TEST(World, ARankLetsTheLauncherAndItsDescendantsTraceIt) {
   World world = small_world(2);
   const auto launcher = static_cast<unsigned long>(getpid());
