@@ -1,5 +1,3 @@
-#include "tabane/lab/page/gnuplot.h"
-
 #include <fmt/format.h>
 
 #include <algorithm>

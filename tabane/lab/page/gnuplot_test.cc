@@ -1,5 +1,3 @@
-#include "tabane/lab/page/gnuplot.h"
-
 #include <gtest/gtest.h>
 
 #include <filesystem>

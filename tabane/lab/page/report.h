@@ -2,6 +2,7 @@
 // script and data.
 #pragma once
 
+#include <chrono>
 #include <filesystem>
 #include <optional>
 #include <string>
@@ -22,6 +23,19 @@ std::string render_html(const Record& record, const std::vector<Figure>& figures
 // throws: core::SystemError naming the file that cannot be written.
 std::optional<std::string> write_report(const Record& record,
                                         const std::filesystem::path& directory);
+
+struct Drawing {
+  std::string svg;       // empty: not drawn
+  std::string error;     // why not, in one sentence
+  bool missing = false;  // the program itself is not there
+  bool hangs = false;    // it was killed, because it did not end in time
+};
+
+// Runs the script STEM.gp, which reads STEM.dat and writes STEM.svg, in a temporary directory that
+// is removed again. program: looked up in PATH. limit: a program that runs longer is killed.
+Drawing run_gnuplot(const std::string& stem, const std::string& script, const std::string& data,
+                    const std::string& program = "gnuplot",
+                    std::chrono::milliseconds limit = std::chrono::seconds(60));
 
 // ---- parts of the page ----
 

@@ -1,6 +1,6 @@
 // tabane time against hyperfine: differences claimed between a command and itself while the machine
 // is loaded in bursts, and what a run costs besides the command.
-#include "tabane/tools/time/bench.h"
+#include "bench/bench.h"
 
 #include <fmt/format.h>
 
@@ -161,10 +161,6 @@ void ask_overhead(Panel& panel) {
              .measure = measure});
 }
 
-const RegisteredTopic kTopic({"time", "commands compared in turn, beside hyperfine", ask_time});
-
-}  // namespace
-
 void ask_time(Panel& panel) {
   if (!panel.settings().list_only && panel.settings().program.empty())
     throw core::Error("there is no tabane to start");
@@ -172,4 +168,11 @@ void ask_time(Panel& panel) {
   if (panel.wants(kFalse)) ask_false_differences(panel);
 }
 
+const RegisteredTopic kTopic({"time", "commands compared in turn, beside hyperfine", ask_time});
+// Tuning rests on it.
+const RegisteredTopic kTune({"tune", "tuning of commands", [](Panel& panel) {
+                               panel.part("tabane time", [&] { ask_time(panel); });
+                             }});
+
+}  // namespace
 }  // namespace tabane::bench

@@ -13,8 +13,6 @@
 #include "tabane/core/error.h"
 #include "tabane/core/file.h"
 #include "tabane/core/temporary_file.h"
-#include "tabane/tools/time/bench.h"
-#include "tabane/tools/tune/bench_commands.h"
 #include "tabane/tools/tune/synthetic_command_test.h"
 #include "tabane/tools/tune/tuning.h"
 
@@ -249,9 +247,6 @@ void ask_false_winners(Panel& panel) {
 void ask_all(Panel& panel) {
   Tuning300(panel).ask();
   ask_false_winners(panel);
-  panel.part("real commands", [&] { ask_tune_commands(panel); });
-  // The measuring under all of it.
-  panel.part("tabane time", [&] { ask_time(panel); });
 }
 
 const RegisteredTopic kTopic({"tune", "tuning of commands", ask_all});

@@ -1,5 +1,4 @@
-#include "tabane/tools/tune/bench_commands.h"
-
+// Commands that people run, tuned and beside that searched exhaustively.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -7,6 +6,7 @@
 #include <cstdlib>
 #include <map>
 
+#include "bench/bench.h"
 #include "bench/command.h"
 #include "bench/scratch.h"
 #include "tabane/core/error.h"
@@ -240,8 +240,6 @@ lab::Comparison figure(const std::string& text, double value, double limit, cons
   return {.question = kQuestion, .unit = unit, .figure = text, .value = value, .limit = limit};
 }
 
-}  // namespace
-
 void ask_tune_commands(Panel& panel) {
   if (!panel.wants(kQuestion)) return;
   const core::ScratchFolder folder("tabane-bench-tune");
@@ -290,4 +288,9 @@ void ask_tune_commands(Panel& panel) {
               .content = table});
 }
 
+const RegisteredTopic kTopic({"tune", "tuning of commands", [](Panel& panel) {
+                                panel.part("real commands", [&] { ask_tune_commands(panel); });
+                              }});
+
+}  // namespace
 }  // namespace tabane::bench
