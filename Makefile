@@ -38,7 +38,7 @@ test: ## build and run all tests (ARGS='-R Median': some)
 	$(call setup,survey test)
 	$(call configure,TABANE_TESTS)
 	$(call compile)
-	ctest --preset release --parallel $$((2 * $(JOBS))) $(ARGS)
+	ctest --preset release --parallel $$((3 * $(JOBS))) $(ARGS)
 
 # The suites Algorithms and Wait are left out for their time; the preset tsan runs them, too.
 tsan: ## look for data races in comm and team (ThreadSanitizer)

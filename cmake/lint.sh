@@ -25,7 +25,10 @@ mapfile -t texts < <(
   matching '(\.(h|cc|cmake|in|py|sh|bash|fish|txt|json|md|cff|1)|Makefile|_tabane|/run)$')
 mapfile -t narrow < <(printf '%s\n' "${texts[@]}" | grep -vE '\.(md|json|fish)$|_tabane$')
 
-layout() { clang-format --dry-run -Werror "${sources[@]}"; }
+layout() {
+  printf '%s\0' "${sources[@]}" |
+    xargs -0 -n 50 -P "$(cmake/jobs.sh)" clang-format --dry-run -Werror
+}
 layers() {
   python3 cmake/check_layers.py --self-test && python3 cmake/check_layers.py "${sources[@]}"
 }
