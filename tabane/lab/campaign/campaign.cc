@@ -161,9 +161,11 @@ void Campaign::run_body(Visit& visit, bool alone) {
   };
   try {
     block.body(visit);
-  } catch (const core::SystemError& error) {
-    refused(error);
-  } catch (const core::LostError& error) {  // for example killed for want of memory
+  } catch (const core::UsageError&) {
+    throw;
+  } catch (const core::VerificationError&) {
+    throw;
+  } catch (const core::Error& error) {  // for example a process that is killed for want of memory
     refused(error);
   } catch (const std::system_error& error) {  // a thread could not be started
     refused(error);

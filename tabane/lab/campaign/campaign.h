@@ -140,9 +140,10 @@ class Campaign {
   // How many of the planned points have no samples, and of how many.
   std::pair<std::size_t, std::size_t> unmeasured() const;
   // Visits all blocks, pass after pass. Returns false if the user stopped it; what was measured
-  // stays. A block to which the machine refuses something (processes, threads, memory) is noted as
-  // skipped, unless no block measures anything, or several processes run the campaign together:
-  // those would no longer agree where they are. throws: as the blocks.
+  // stays. A block that fails, as where the machine refuses processes, threads or memory, is noted
+  // as skipped, unless no block measures anything, or several processes run the campaign together:
+  // those would no longer agree where they are. throws: as the blocks; what was asked for wrongly
+  // (core::UsageError) and wrong results (core::VerificationError) at once.
   bool run(const CampaignOptions& options = {});
 
   Points points;

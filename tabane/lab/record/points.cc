@@ -17,6 +17,22 @@ const Level* Factors::find(std::string_view name) const {
   return nullptr;
 }
 
+namespace {
+
+const Level& require(const Factors& factors, std::string_view name) {
+  const Level* level = factors.find(name);
+  if (level == nullptr) throw core::Error("a point has no factor '" + std::string(name) + "'");
+  return *level;
+}
+
+}  // namespace
+
+double Factors::number(std::string_view name) const { return require(*this, name).number(); }
+const std::string& Factors::word(std::string_view name) const {
+  return require(*this, name).word();
+}
+std::string Factors::text(std::string_view name) const { return require(*this, name).text(); }
+
 void Factors::set(std::string_view name, Level level) {
   const auto at =
       std::find_if(all_.begin(), all_.end(), [&](const Factor& f) { return f.name == name; });
@@ -38,19 +54,6 @@ Factors Factors::with(const Factors& more) const {
   for (const Factor& factor : more) all.set(factor.name, factor.level);
   return all;
 }
-
-namespace {
-
-const Level& require(const Point& point, std::string_view factor) {
-  const Level* level = point.factors.find(factor);
-  if (level == nullptr) throw core::Error("a point has no factor '" + std::string(factor) + "'");
-  return *level;
-}
-
-}  // namespace
-
-double Point::number(std::string_view factor) const { return require(*this, factor).number(); }
-std::string Point::text(std::string_view factor) const { return require(*this, factor).text(); }
 
 std::optional<core::Interval> Point::interval() const {
   if (samples.size() < core::kFewestForInterval) return std::nullopt;
@@ -91,7 +94,7 @@ std::vector<const Point*> Points::where(const Factors& wanted, std::string_view 
   }
   if (!by.empty()) {
     std::stable_sort(found.begin(), found.end(), [&](const Point* a, const Point* b) {
-      return require(*a, by) < require(*b, by);
+      return require(a->factors, by) < require(b->factors, by);
     });
   }
   return found;

@@ -52,6 +52,10 @@ class Factors {
   Factors(std::initializer_list<Factor> factors) : all_(factors) {}
 
   const Level* find(std::string_view name) const;  // null if absent
+  // The level of a factor that must be here. throw: core::Error naming it.
+  double number(std::string_view name) const;
+  const std::string& word(std::string_view name) const;
+  std::string text(std::string_view name) const;
   void set(std::string_view name, Level level);
   // Whether each of the wanted factors is here at the wanted level.
   bool match(const Factors& wanted) const;
@@ -82,9 +86,9 @@ struct Point {
   double median() const { return core::median(samples); }
   // 95 % of the median; null for fewer than core::kFewestForInterval samples.
   std::optional<core::Interval> interval() const;
-  // Level of a factor that the point must have. throws: core::Error naming it.
-  double number(std::string_view factor) const;
-  std::string text(std::string_view factor) const;
+  // As of its factors.
+  double number(std::string_view factor) const { return factors.number(factor); }
+  std::string text(std::string_view factor) const { return factors.text(factor); }
 };
 
 // a / b of points of one block, taken in turn; null if one is null or not measured, or if they were

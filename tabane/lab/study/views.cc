@@ -26,7 +26,7 @@ std::vector<Factors> combinations(const Points& points, const std::vector<std::s
 
 std::vector<Factors> only(std::vector<Factors> rows, std::string_view factor,
                           const std::function<bool(double)>& fits) {
-  std::erase_if(rows, [&](const Factors& row) { return !fits(row.find(factor)->number()); });
+  std::erase_if(rows, [&](const Factors& row) { return !fits(row.number(factor)); });
   return rows;
 }
 
@@ -95,6 +95,20 @@ void add_results(Record& record, const Points& points,
   }
 }
 
+std::vector<bool> unusually_high(const std::vector<double>& values) {
+  std::vector<double> known = values;
+  std::erase_if(known, [](double v) { return std::isnan(v); });
+  double from = std::numeric_limits<double>::infinity();
+  if (!known.empty()) {
+    const double middle = core::median(known);
+    for (const std::size_t i : core::outliers_far_fence(known))
+      if (known[i] > middle) from = std::min(from, known[i]);
+  }
+  std::vector<bool> high;
+  for (const double v : values) high.push_back(v >= from);
+  return high;
+}
+
 std::optional<double> median_beside(const Point& point, std::string_view what) {
   const auto found = point.beside.find(what);
   if (found == point.beside.end() || found->second.empty()) return {};
@@ -139,14 +153,14 @@ Pick::Pick(Factors of)
 
 Cell level_of(std::string factor, std::string unit) {
   return [factor = std::move(factor), unit = std::move(unit)](const Points&, const Factors& row) {
-    const double number = row.find(factor)->number();
+    const double number = row.number(factor);
     return unit == "1" ? count_entry(number) : Entry(show(number, unit));
   };
 }
 
 Cell word_of(std::string factor, std::string (*title)(const std::string& word)) {
   return [factor = std::move(factor), title](const Points&, const Factors& row) {
-    const std::string& word = row.find(factor)->word();
+    const std::string& word = row.word(factor);
     return Entry(title == nullptr ? word : title(word));
   };
 }
@@ -241,7 +255,7 @@ Curve curve_of(const std::string& name, const Cell& cell, const Points& points,
   Curve curve{.name = name};
   for (const Factors& row : rows) {
     const Entry shown = cell(points, row);
-    if (shown.value) add_place(curve, row.find(factor)->number(), *shown.value, shown.interval);
+    if (shown.value) add_place(curve, row.number(factor), *shown.value, shown.interval);
   }
   return curve;
 }

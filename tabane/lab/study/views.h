@@ -48,6 +48,8 @@ Entry ratio_entry(const Point* a, const Point* b);                   // a / b in
 Entry count_entry(double number);
 // A published figure, or its remark if it is none; none if it is not among them.
 Entry published_entry(const Record& published, const std::string& result);
+// Returns which values are beyond Tukey's far fence above the median; NaN, not known, is not.
+std::vector<bool> unusually_high(const std::vector<double>& values);
 // The median of what was seen beside the samples of a point; null if nothing was.
 std::optional<double> median_beside(const Point& point, std::string_view what);
 

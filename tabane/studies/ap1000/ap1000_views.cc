@@ -128,7 +128,7 @@ void ping_pong_charts(const StudyViews& views) {
 void fits(const StudyViews& views) {
   Rows rows = fit_rows("receive");
   for (const Line& line : ways_of(views, "pingpong"))
-    add_fit(views.record, "fit." + line.factors.find("way")->word(), line.name,
+    add_fit(views.record, "fit." + line.factors.word("way"), line.name,
             views.points.where(line.factors, "bytes"), rows);
   if (rows.rows.empty()) return;
   for (const auto& [way, title] : {std::pair{"recv", "copy, distance 1"},
@@ -155,7 +155,7 @@ std::vector<Column> with_sizes(const StudyViews& views, std::vector<Column> colu
   for (const auto& [head, bytes] : sizes)
     columns.push_back(
         {head, time_of(Pick([=, bytes = bytes](const Points& points, const Factors& row) {
-           const double times = for_each_rank ? row.find("ranks")->number() : 1;
+           const double times = for_each_rank ? row.number("ranks") : 1;
            return points.find(row.with({{"bytes", bytes * times}}));
          }))});
   columns.push_back({"here, µs", [](const Points& points, const Factors& row) {
@@ -174,9 +174,9 @@ std::vector<Column> with_sizes(const StudyViews& views, std::vector<Column> colu
 
 void broadcast(const StudyViews& views, int pus) {
   const auto theirs = [](const Factors& row) {
-    const bool tree = row.find("way")->word() == "binomial";
+    const bool tree = row.word("way") == "binomial";
     return fmt::format("broadcast.{}.ranks{}", tree ? "binomial" : "network",
-                       row.find("ranks")->text());
+                       row.text("ranks"));
   };
   views.table(
       "broadcast.table",
@@ -204,7 +204,7 @@ void global(const StudyViews& views, int pus) {
                     {"all, tree", "max_loc", "tree", "all"}};
   std::vector<Column> columns = {{"grid", [](const Points&, const Factors& row) -> Entry {
                                     const auto shape = comm::fit_grid(
-                                        static_cast<int>(row.find("ranks")->number()));
+                                        static_cast<int>(row.number("ranks")));
                                     return fmt::format("{} x {}", shape.rows, shape.columns);
                                   }}};
   for (const auto& one : kFunctions)
@@ -256,7 +256,7 @@ void vectors(const StudyViews& views) {
     by_tree.push_back(crossing(views.points, "vector tree", ranks));
   }
   const auto number = [](const Points&, const Factors& row) {
-    return count_entry(row.find("bytes")->number() / sizeof(double));
+    return count_entry(row.number("bytes") / sizeof(double));
   };
   const auto few = [](double bytes) {
     const double n = bytes / sizeof(double);
@@ -279,12 +279,12 @@ void vectors(const StudyViews& views) {
 void gathering(const StudyViews& views) {
   std::vector<Factors> rows = combinations(views.points, {"ranks", "part", "way"});
   std::erase_if(rows, [](const Factors& row) {
-    const std::string& part = row.find("part")->word();
+    const std::string& part = row.word("part");
     return part != "gather" && part != "scatter";
   });
   const auto theirs = [](const Factors& row) {
-    const std::string& way = row.find("way")->word();
-    return fmt::format("{}.{}{}", row.find("part")->word(), way,
+    const std::string& way = row.word("way");
+    return fmt::format("{}.{}{}", row.word("part"), way,
                        way == "polling" ? ".ranks64" : "");
   };
   views.table(
@@ -316,7 +316,7 @@ void barrier(const StudyViews& views, int pus) {
   std::vector<Column> columns = {{"ranks", level_of("ranks")}};
   for (const Line& line : lines) columns.push_back({line.name, time_of(line.factors, true)});
   if (lines.size() > 1)
-    columns.push_back({"messages / " + lines[0].factors.find("way")->word(),
+    columns.push_back({"messages / " + lines[0].factors.word("way"),
                        ratio_of(messages, lines[0].factors)});
   columns.push_back(
       {"AP1000: messages", published_of(views.report, "barrier.messages.ranks{ranks}")});

@@ -165,7 +165,7 @@ void largest_table(const StudyViews& views) {
       "largest",
       {{"ranks", level_of("ranks")},
        {"time given", [](const Points&,
-                         const Factors& row) { return Entry(row.find("seconds")->number(), "s"); }},
+                         const Factors& row) { return Entry(row.number("seconds"), "s"); }},
        {"patches",
         shown_of({},
                  [](const Point& point) { return count_entry(*median_beside(point, "patches")); })},

@@ -188,7 +188,7 @@ Block mpfr_block(const core::Topology& topology, bool quick) {
     std::vector<Contender> contenders;
     for (std::size_t i = 0; i < points.size(); ++i) {
       const auto [operation, cores] = how[i % how.size()];
-      const auto bits = static_cast<long>(points[i].find("bits")->number());
+      const auto bits = static_cast<long>(points[i].number("bits"));
       contenders.push_back({points[i], [&pool, operation, cores, bits] {
                               return Sample{mpfr_seconds(pool, cores, operation, bits, 1e-3)};
                             }});

@@ -79,7 +79,7 @@ void messages(const StudyViews& views, const std::string& part) {
   Rows fits = fit_rows("way");
   const std::vector<Line> ways = ways_of(views, part.c_str());
   for (const Line& way : ways) {
-    const std::string name = fmt::format("{}.{}", part, name_part(way.factors.find("way")->word()));
+    const std::string name = fmt::format("{}.{}", part, name_part(way.factors.word("way")));
     const PointList points = views.points.where(way.factors, "bytes");
     columns.push_back({way.name, time_of(way.factors, true)});
     columns.push_back({"bandwidth", rate_of(way.factors, "B/s", bytes_of)});
@@ -135,7 +135,7 @@ void watch(const StudyViews& views) {
                          {far_below / runs, "share"},
                          stable ? "stable" : "unstable"});
     add_result(views.record,
-               fmt::format("watch.{}.low_of_median", name_part(way.factors.find("way")->word())),
+               fmt::format("watch.{}.low_of_median", name_part(way.factors.word("way"))),
                fmt::format("rate that 5 % of the runs stay below, over the median, {}", way.name),
                {low / middle, "ratio"}, Better::higher);
     curves.push_back(std::move(curve));
