@@ -239,7 +239,7 @@ class SmallTasks {
 constexpr std::size_t kPiecesPerPu = 16;
 
 void write_corpus(const fs::path& path, std::uint64_t bytes) {
-  const std::string text = malloc_map::generate_corpus({.bytes = bytes, .vocabulary = 200'000});
+  const std::string text = workloads::generate_text({.bytes = bytes, .vocabulary = 200'000});
   core::write_file(path, text);
 }
 

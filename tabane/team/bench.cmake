@@ -1,5 +1,5 @@
-target_link_libraries(tabane_bench PRIVATE tabane::process_thread)
-set(own tabane::process_thread tabane_bench_served)
+target_link_libraries(tabane_bench PRIVATE tabane::workloads)
+set(own tabane::workloads tabane_bench_served)
 tabane_bench_program(team bench_program_team.cc ${own})
 tabane_bench_program(openmp bench_program_openmp.cc ${own} OpenMP::OpenMP_CXX)
 configure_file(${CMAKE_CURRENT_LIST_DIR}/bench_wordcount.py wordcount.py COPYONLY)

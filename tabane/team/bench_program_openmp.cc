@@ -19,7 +19,7 @@
 namespace tabane::bench {
 namespace {
 
-namespace words = malloc_map;
+namespace words = workloads;
 
 std::vector<std::uint64_t> spin_all(std::size_t tasks, std::uint64_t rounds) {
   std::vector<std::uint64_t> results(tasks);
@@ -38,7 +38,7 @@ words::WordCounts count_by_same_tables(const Pieces& pieces) {
     words::WordCounts own;
 #pragma omp for schedule(dynamic) nowait
     for (std::size_t i = 0; i < pieces.size(); ++i) {
-      words::count_words(pieces[i], kWordRule, own);
+      words::count_words(pieces[i], own);
     }
 #pragma omp critical
     total = words::merged(std::move(total), std::move(own));
@@ -88,7 +88,7 @@ int serve_spin(std::size_t tasks, std::uint64_t rounds) {
 
 int serve_words(const std::string& path, std::size_t piece_bytes) {
   const std::string text = core::read_file(path);
-  const Pieces pieces = words::cut_between_words(text, piece_bytes, kWordRule);
+  const Pieces pieces = words::cut_between_words(text, piece_bytes);
   std::map<std::string, Served> work;
   serve_results(work, "same-tables", [&] { return count_by_same_tables(pieces); });
   serve_results(work, "views", [&] { return count_by_views(pieces); });

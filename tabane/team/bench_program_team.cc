@@ -19,10 +19,10 @@
 #include "tabane/core/binding.h"
 #include "tabane/core/error.h"
 #include "tabane/core/file.h"
-#include "tabane/studies/process_thread/malloc_map/allocation.h"
 #include "tabane/team/bench_work.h"
 #include "tabane/team/memory_map.h"
 #include "tabane/team/team.h"
+#include "tabane/team/workloads/allocation.h"
 
 namespace tabane::bench {
 namespace {
@@ -140,14 +140,14 @@ int serve_spin(std::size_t tasks, std::uint64_t rounds, unsigned pu) {
 }
 
 int serve_words(const std::string& path, std::size_t piece_bytes, int processes, int threads) {
-  namespace words = malloc_map;
+  namespace words = workloads;
   const std::string text = core::read_file(path);
-  const auto pieces = words::cut_between_words(text, piece_bytes, kWordRule);
+  const auto pieces = words::cut_between_words(text, piece_bytes);
   std::map<std::string, Served> work;
   serve_results(work, "team", [&] {
     // The first team puts the text into huge pages; the others find it there.
     team::Team team({.processes = processes, .threads = threads, .prepare_memory = true});
-    return words::count_words(team, pieces, kWordRule);
+    return words::count_words(team, pieces);
   });
   return serve(work);
 }
@@ -161,7 +161,7 @@ std::uint64_t verdict(const team::TeamReport& report) {
 
 // Teams that choose their shape. rounds: of a task of arithmetic; the others are as long, roughly.
 int serve_choose(std::size_t tasks, std::uint64_t rounds) {
-  namespace jobs = malloc_map;
+  namespace jobs = workloads;
   const auto judged = [](auto work) {
     return [work](std::uint64_t) {
       team::Team team;

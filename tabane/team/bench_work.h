@@ -9,7 +9,7 @@
 
 #include "bench/served.h"
 #include "tabane/core/error.h"
-#include "tabane/studies/process_thread/malloc_map/words.h"
+#include "tabane/team/workloads/words.h"
 
 namespace tabane::bench {
 
@@ -31,7 +31,7 @@ inline std::uint64_t fingerprint(const std::vector<std::uint64_t>& results) {
 template <class Table>
 requires requires { typename Table::mapped_type; }
 std::uint64_t fingerprint(const Table& table) {
-  const auto all = malloc_map::digest(table);
+  const auto all = workloads::digest(table);
   return all.sum + all.words + all.distinct;
 }
 
@@ -40,8 +40,6 @@ enum Verdict : std::uint64_t { kNothingPredicted, kPredictionFailed, kPrediction
 
 // Of the questions about teams that choose their shape for few tasks.
 inline constexpr std::size_t kFewTasks[] = {1, 2, 3, 16};
-
-inline constexpr auto kWordRule = malloc_map::WordRule::whitespace;
 
 // Adds work that has results, and under "check-VERB" the fingerprint of these.
 template <class F>

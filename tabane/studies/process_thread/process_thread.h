@@ -11,9 +11,7 @@
 #include <vector>
 
 #include "tabane/core/topology.h"
-#include "tabane/lab/campaign/campaign.h"
-#include "tabane/lab/record/points.h"
-#include "tabane/lab/record/record.h"
+#include "tabane/lab/study/study.h"
 #include "tabane/team/team.h"
 
 namespace tabane::lab {
@@ -138,10 +136,26 @@ PreparedWork prepare_mining(const std::string& program, std::size_t transactions
 // prediction held (held: 1, 0; not known: nothing was predicted); those of mining_factors() the
 // start of an empty team of the same kind (start_s); all of work its requests.
 void add_views(Record& record, const Points& points, const std::vector<Result>& choices, int pus);
-// The median time of a point of work over its requests.
-double seconds_per_request(const Point& point);
 // Those of mining alone.
 void add_mining_views(Record& record, const Points& points, int pus);
+
+// What both share.
+
+// A way to have a number of workers: a row's point.
+struct WorkerLine {
+  std::string name, head;  // of a curve, of a column
+  Pick pick;
+};
+// Times and speed-ups over one worker, and the shape of the last line's teams.
+std::vector<Column> speedup_columns(const Pick& one, const std::vector<WorkerLine>& lines,
+                                    Entry (*label)(const Point& team));
+Curves speedup_curves(const Points& points, const Pick& one, const std::vector<WorkerLine>& lines,
+                      const std::vector<Factors>& rows);
+// Adds the result that the report publishes. team: what threads are compared with.
+void add_gain(const StudyViews& views, const std::string& workload, const std::string& allocator,
+              const char* team, const Entry& gain);
+// The median time of a point of work over its requests.
+double seconds_per_request(const Point& point);
 
 }  // namespace process_thread
 }  // namespace tabane::lab

@@ -4,31 +4,30 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <cstdio>
 #include <cstdlib>
 #include <exception>
 #include <fstream>
 #include <functional>
+#include <future>
 #include <memory>
 #include <new>
 #include <string_view>
-#include <thread>
 
 #include "tabane/core/error.h"
 #include "tabane/core/file.h"
 #include "tabane/core/measurement.h"
-#include "tabane/studies/process_thread/malloc_map/allocation.h"
-#include "tabane/studies/process_thread/malloc_map/words.h"
 #include "tabane/studies/process_thread/process_thread.h"
 #include "tabane/team/fork.h"
 #include "tabane/team/memory_map.h"
 #include "tabane/team/team.h"
+#include "tabane/team/workloads/allocation.h"
+#include "tabane/team/workloads/words.h"
 
 namespace tabane::lab {
 namespace process_thread {
 namespace {
 
-namespace jobs = malloc_map;
+namespace jobs = workloads;
 
 Json error_answer(const std::exception& error) {
   const char* kind = "error";
@@ -39,9 +38,8 @@ Json error_answer(const std::exception& error) {
 
 // Calls f in a child and returns what it returns.
 Json in_child(const std::function<Json()>& f) {
-  const std::unique_ptr<std::FILE, int (*)(std::FILE*)> file(
-      fdopen(memfd_create("measurement", MFD_CLOEXEC), "w+"), std::fclose);
-  if (!file) throw core::SystemError("memfd_create", "a measurement", errno);
+  const core::Descriptor file(memfd_create("measurement", MFD_CLOEXEC));
+  if (!file.valid()) throw core::SystemError("memfd_create", "a measurement", errno);
   const pid_t child = team::fork_child([&] {
     Json result;
     try {
@@ -49,14 +47,14 @@ Json in_child(const std::function<Json()>& f) {
     } catch (const std::exception& error) {
       result = error_answer(error);
     }
-    std::fputs(result.dump().c_str(), file.get());
-    return std::fflush(file.get());
+    const std::string text = result.dump();
+    core::write_all_at(file.get(), text.data(), text.size(), 0, "a measurement");
+    return 0;
   });
   const int status = team::wait_for_child(child);
   if (status != 0)
     throw core::LostError(0, child, "a measurement", "status " + std::to_string(status));
-  std::rewind(file.get());
-  return Json::parse(core::read_to_end(fileno(file.get()), "a measurement"));
+  return Json::parse(core::read_to_end(file.get(), "a measurement"));
 }
 
 // The allocator that answers here: the library that was put before the C library.
@@ -93,21 +91,10 @@ void fork_team(team::ForkOrder order) {
 
 // The children end at once, so what other threads had locked does not matter to them.
 void fork_from_threads() {
-  std::vector<std::thread> threads;
-  std::vector<std::exception_ptr> failures(kForkChildren);
-  for (std::exception_ptr& failure : failures) {
-    threads.emplace_back([&failure] {
-      try {
-        fork_one();
-      } catch (...) {
-        failure = std::current_exception();
-      }
-    });
-  }
-  for (std::thread& thread : threads) thread.join();
-  for (const std::exception_ptr& failure : failures) {
-    if (failure) std::rethrow_exception(failure);
-  }
+  std::vector<std::future<void>> threads;
+  for (int i = 0; i < kForkChildren; ++i)
+    threads.push_back(std::async(std::launch::async, fork_one));
+  for (std::future<void>& thread : threads) thread.get();
 }
 
 Json measure_ways(const core::Effort& effort) {
@@ -159,41 +146,28 @@ PreparedWork prepared(std::uint64_t requests, std::function<void(team::Team&)> w
           }};
 }
 
-// A text in pieces, and what is in it.
-struct WordsToCount {
-  std::string text;
-  std::vector<std::string_view> pieces;
-  jobs::WordDigest expected;
-};
-
-// In a child: the plain count leaves no heap behind.
-jobs::WordDigest plain_digest(const std::string& text, jobs::WordRule rule) {
-  const Json counted = in_child([&] {
-    const auto all = jobs::digest(jobs::count_words_plain(text, rule));
+PreparedWork prepare_words(const Json& request, std::size_t tasks) {
+  const auto directory = request.at("text_directory").get<std::string>();
+  const auto text = std::make_shared<const std::string>(jobs::letters_only(
+      directory.empty()
+          ? jobs::generate_text({.bytes = request.at("text_bytes").get<std::uint64_t>()})
+          : jobs::load_text(directory)));
+  // In a child: the plain count leaves no heap behind.
+  const Json plain = in_child([&] {
+    const auto all = jobs::digest(jobs::count_words_plain(*text));
     return Json{{"words", all.words}, {"distinct", all.distinct}, {"sum", all.sum}};
   });
-  if (counted.contains("error")) throw core::Error(counted["error"].get<std::string>());
-  return {.words = counted["words"].get<std::uint64_t>(),
-          .distinct = counted["distinct"].get<std::uint64_t>(),
-          .sum = counted["sum"].get<std::uint64_t>()};
-}
-
-PreparedWork prepare_words(const Json& request, std::size_t tasks) {
-  constexpr auto rule = jobs::WordRule::letters;
-  const auto directory = request.at("text_directory").get<std::string>();
-  const auto all = std::make_shared<WordsToCount>();
-  all->text = directory.empty()
-                  ? jobs::generate_corpus({.bytes = request.at("text_bytes").get<std::uint64_t>()})
-                  : jobs::load_corpus(directory);
+  if (plain.contains("error")) throw core::Error(plain["error"].text());
+  const auto number = [&](const char* name) { return plain[name].get<std::uint64_t>(); };
+  const jobs::WordDigest expected{number("words"), number("distinct"), number("sum")};
   // Large pieces of text: each has most of the frequent words, which are then merged.
-  const std::size_t piece = all->text.size() / std::max<std::size_t>(1, tasks / 4);
-  all->pieces = jobs::cut_between_words(all->text, std::max<std::size_t>(1, piece), rule);
-  all->expected = plain_digest(all->text, rule);
-  return prepared(all->expected.words, [all](team::Team& team) {
-    const auto found = jobs::digest(jobs::count_words(team, all->pieces, rule));
-    if (found != all->expected)
+  const std::size_t piece = text->size() / std::max<std::size_t>(1, tasks / 4);
+  const auto pieces = jobs::cut_between_words(*text, std::max<std::size_t>(1, piece));
+  return prepared(expected.words, [text, pieces, expected](team::Team& team) {
+    const auto found = jobs::digest(jobs::count_words(team, pieces));
+    if (found != expected)
       throw core::VerificationError("the number of words", static_cast<double>(found.words),
-                                    static_cast<double>(all->expected.words));
+                                    static_cast<double>(expected.words));
   });
 }
 

@@ -160,30 +160,19 @@ std::string mining_sentence(std::size_t transactions) {
 
 namespace {
 
-constexpr struct {
-  const char *name, *title, *head;
-} kWays[] = {{"threads", "threads", "threads"},
-             {"serial", "teams, serial forks", "serial forks"},
-             {"tree", "teams, tree of forks", "tree of forks"}};
-
-Points mined_points(const Points& all) {
-  Points mined;
-  mined.declare(mining_factors("", "", {}));
-  for (const Point& point : all) {
-    if (point.factors.match({{"part", "mining"}})) mined.add(point);
-  }
-  return mined;
-}
+const Factors kThreads{{"start", "threads"}}, kSerial{{"start", "serial"}},
+    kTree{{"start", "tree"}};
+const Factors kOneThread{{"start", "threads"}, {"workers", 1}};
+const std::vector<WorkerLine> kLines = {{"threads", "threads", kThreads},
+                                        {"teams, serial forks", "serial forks", kSerial},
+                                        {"teams, tree of forks", "tree of forks", kTree}};
 
 // Times of an empty team of the same kind, as a point of their own.
-Points creation_points(const Points& mined) {
+Points creation_points(const Points& all) {
   Points starts;
-  starts.declare(mining_factors("", "", {}));
-  for (const Point& point : mined) {
-    const auto seen = point.beside.find("start_s");
-    if (point.measured() && seen != point.beside.end())
-      starts.add({.factors = point.factors, .block = point.block, .samples = seen->second});
-  }
+  for (const Point* point : all.where({{"part", "mining"}}))
+    starts.add(
+        {.factors = point->factors, .block = point->block, .samples = point->beside.at("start_s")});
   return starts;
 }
 
@@ -192,26 +181,13 @@ Entry team_label(const Point& team) {
   return fmt::format("{:.0f} x {:.0f}", processes, team.number("workers") / processes);
 }
 
-const Factors kThreads{{"start", "threads"}}, kSerial{{"start", "serial"}},
-    kTree{{"start", "tree"}};
-const Factors kOneThread{{"start", "threads"}, {"workers", 1}};
-
 void total_time(const StudyViews& mined, const Factors& what, CaptionValues values) {
-  const Point* one = mined.points.find(what.with(kOneThread));
-  values["product"] = text_of({seconds_per_request(*one), "s"});
+  values["product"] =
+      text_of({seconds_per_request(*mined.points.find(what.with(kOneThread))), "s"});
   const std::vector<Factors> rows = combinations(mined.points, {"workers"}, what);
-  std::vector<Column> columns = {{"workers", level_of("workers")}};
-  Curves curves{.x = {"workers", ""}, .y = {"speed-up", "ratio"}, .series = {}, .ideal = true};
-  for (const auto& way : kWays) {
-    const Factors start{{"start", way.name}};
-    columns.push_back({way.head, time_of(start)});
-    columns.push_back({"speed-up", ratio_of(kOneThread, start, false)});  // see the chart
-    add_curve(curves,
-              curve_of(way.title, ratio_of(kOneThread, start), mined.points, rows, "workers"));
-  }
-  columns.push_back({"P x T", shown_of(kTree, team_label)});
-  mined.table("mining.total", columns, rows, values);
-  mined.chart("mining.speedup." + values["program"], std::move(curves), values, "mining.speedup");
+  mined.table("mining.total", speedup_columns(kOneThread, kLines, team_label), rows, values);
+  mined.chart("mining.speedup." + values["program"],
+              speedup_curves(mined.points, kOneThread, kLines, rows), values, "mining.speedup");
 }
 
 void creation_time(const StudyViews& mined, const Points& starts, const Factors& what,
@@ -235,7 +211,8 @@ void creation_time(const StudyViews& mined, const Points& starts, const Factors&
                            [](double workers) { return workers != 1; })),
               values);
   std::vector<Line> lines;
-  for (const auto& way : kWays) lines.push_back({way.title, what.with({{"start", way.name}})});
+  for (const Factors& start : {kThreads, kSerial, kTree})
+    lines.push_back({kLines[lines.size()].name, what.with(start)});
   mined.chart("mining.creation." + values.at("program"),
               times_over(starts, "workers", lines, "workers"), values, "mining.creation");
 }
@@ -247,11 +224,8 @@ void mining_allocators(const StudyViews& mined, int pus) {
   const std::vector<Factors> rows =
       having(combinations(points, {"program", "under"}), points, {one, threads, tree});
   for (const Factors& row : rows)
-    add_result(
-        mined.record,
-        fmt::format("gain.mining-{}.{}", row.find("program")->word(), row.find("under")->word()),
-        "time of threads only over that of a team made by a tree of forks, one worker per PU",
-        ratio_entry(threads(points, row), tree(points, row)), Better::higher);
+    add_gain(mined, "mining-" + row.word("program"), row.word("under"),
+             "a team made by a tree of forks", ratio_of(threads, tree)(points, row));
   mined.table("mining.allocators",
               {{"program", word_of("program")},
                {"allocator", word_of("under")},
@@ -270,7 +244,7 @@ void mining_allocators(const StudyViews& mined, int pus) {
 // Measured at different times, so only medians are compared.
 void mining_programs(const StudyViews& mined) {
   const auto row_of = [&](const Factors& under) -> std::vector<Entry> {
-    std::vector<Entry> row = {under.find("under")->word()};
+    std::vector<Entry> row = {under.word("under")};
     for (const char* program : {"values", "in-place"}) {
       const Factors what = under.with({{"program", program}});
       const Point* one = mined.points.find(what.with(kOneThread));
@@ -292,15 +266,18 @@ void mining_programs(const StudyViews& mined) {
 }  // namespace
 
 void add_mining_views(Record& record, const Points& points, int pus) {
-  const Points mined_only = mined_points(points), starts = creation_points(mined_only);
+  const auto is_mining = [](const Point& point) {
+    return point.measured() && point.factors.match({{"part", "mining"}});
+  };
+  if (std::ranges::none_of(points, is_mining)) return;
   const StudyViews mined{
-      record, mined_only, published("process-thread"), {{"pus", std::to_string(pus)}}};
-  const std::vector<std::string> under = mined_only.words("under");
-  if (under.empty()) return;
-  for (const std::string& program : mined_only.words("program")) {
-    const Factors what{{"program", program}, {"under", under.front()}};
-    const CaptionValues values = {{"program", program}, {"under", under.front()}};
-    if (mined_only.find(what.with(kOneThread)) != nullptr) total_time(mined, what, values);
+      record, points, published("process-thread"), {{"pus", std::to_string(pus)}}};
+  const Points starts = creation_points(points);
+  const std::string under = points.words("under").front();
+  for (const std::string& program : points.words("program")) {
+    const Factors what{{"program", program}, {"under", under}};
+    const CaptionValues values = {{"program", program}, {"under", under}};
+    if (points.find(what.with(kOneThread)) != nullptr) total_time(mined, what, values);
     creation_time(mined, starts, what, values);
   }
   mining_allocators(mined, pus);

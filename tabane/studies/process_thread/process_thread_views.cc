@@ -14,6 +14,32 @@
 
 namespace tabane::lab::process_thread {
 
+std::vector<Column> speedup_columns(const Pick& one, const std::vector<WorkerLine>& lines,
+                                    Entry (*label)(const Point& team)) {
+  std::vector<Column> columns = {{"workers", level_of("workers")}};
+  for (const WorkerLine& line : lines) {
+    columns.push_back({line.head, time_of(line.pick)});
+    columns.push_back({"speed-up", ratio_of(one, line.pick, false)});  // charts show intervals
+  }
+  columns.push_back({"P x T", shown_of(lines.back().pick, label)});
+  return columns;
+}
+
+Curves speedup_curves(const Points& points, const Pick& one, const std::vector<WorkerLine>& lines,
+                      const std::vector<Factors>& rows) {
+  Curves curves{.x = {"workers", ""}, .y = {"speed-up", "ratio"}, .series = {}, .ideal = true};
+  for (const WorkerLine& line : lines)
+    add_curve(curves, curve_of(line.name, ratio_of(one, line.pick), points, rows, "workers"));
+  return curves;
+}
+
+void add_gain(const StudyViews& views, const std::string& workload, const std::string& allocator,
+              const char* team, const Entry& gain) {
+  add_result(views.record, fmt::format("gain.{}.{}", workload, allocator),
+             fmt::format("time of threads only over that of {}, one worker per PU", team), gain,
+             Better::higher);
+}
+
 double seconds_per_request(const Point& point) {
   return point.median() / point.beside.at("requests").front();
 }
@@ -28,6 +54,11 @@ Shape shape_of(const Point& point) {
 
 Entry label(const Point& point) {
   return fmt::format("{} x {}", point.text("processes"), point.text("threads"));
+}
+
+// The point with these factors, whatever the row has.
+Pick always(const Factors& wanted) {
+  return Pick([wanted](const Points& points, const Factors&) { return points.find(wanted); });
 }
 
 Cell time_per_request(Pick pick) {
@@ -116,17 +147,10 @@ void forks(const StudyViews& views) {
 
 // ---- scaling: a workload with an allocator; a row has a number of workers ----
 
-struct ShapeLine {
-  const char* name;
-  int colour;
-  Pick pick;
-  bool has_law;
-};
-
-int workers_of(const Factors& row) { return static_cast<int>(row.find("workers")->number()); }
+int workers_of(const Factors& row) { return static_cast<int>(row.number("workers")); }
 
 // Threads only, processes only, and the fastest teams of several processes with several threads.
-std::vector<ShapeLine> lines_of(const Factors& what) {
+std::vector<WorkerLine> lines_of(const Factors& what) {
   const auto alone = [what](const char* one, const char* several) {
     return Pick([=](const Points& points, const Factors& row) {
       return points.find(what.with({{one, 1}, {several, workers_of(row)}}));
@@ -139,9 +163,9 @@ std::vector<ShapeLine> lines_of(const Factors& what) {
     };
     return fastest_with({"workload", "allocator"}, fits)(points, row);
   });
-  return {{"threads", 0, alone("processes", "threads"), true},
-          {"processes", 1, alone("threads", "processes"), true},
-          {"teams", 2, teams, false}};
+  return {{"threads", "threads only", alone("processes", "threads")},
+          {"processes", "processes only", alone("threads", "processes")},
+          {"teams", "best team", teams}};
 }
 
 std::vector<Factors> rows_of_workers(const Points& points, const Factors& what) {
@@ -150,16 +174,6 @@ std::vector<Factors> rows_of_workers(const Points& points, const Factors& what) 
   std::vector<Factors> rows;
   for (const int workers : numbers) rows.push_back(what.with({{"workers", workers}}));
   return rows;
-}
-
-Curve speedup_curve(const Points& points, const ShapeLine& line, const std::vector<Factors>& rows,
-                    const Point* one) {
-  Curve curve{.name = line.name, .colour = line.colour};
-  for (const Factors& row : rows) {
-    if (const auto speedup = ratio_in_turn(one, line.pick(points, row)))
-      add_place(curve, workers_of(row), speedup->value, speedup->interval);
-  }
-  return curve;
 }
 
 Curves efficiencies(Curves curves) {
@@ -171,10 +185,9 @@ Curves efficiencies(Curves curves) {
   return curves;
 }
 
-// Adds the scalability law of the last curve, fitted up to one worker per PU, because more take
-// turns. Returns what to say about it.
-std::string add_law(Curves& curves, int pus) {
-  const Curve measured = curves.series.back();
+// Adds the scalability law of a curve, fitted up to one worker per PU, because more take turns.
+// Returns what to say about it.
+std::string add_law(Curves& curves, const Curve& measured, int pus) {
   std::vector<core::TimePoint> points;
   for (std::size_t i = 0; i < measured.x.size(); ++i) {
     if (measured.x[i] <= pus) points.push_back({measured.x[i], 1 / measured.y[i]});
@@ -196,9 +209,9 @@ void shapes_map(const StudyViews& views, const std::vector<Result>& choices, con
                 CaptionValues values) {
   const Points& points = views.points;
   const Factors one = what.with({{"processes", 1}, {"threads", 1}});
-  Matrix matrix = matrix_of(
-      ratio_of(Pick([=](const Points& all, const Factors&) { return all.find(one); }), {}), points,
-      combinations(points, {"processes"}, what), combinations(points, {"threads"}, what));
+  Matrix matrix =
+      matrix_of(ratio_of(always(one), {}), points, combinations(points, {"processes"}, what),
+                combinations(points, {"threads"}, what));
   matrix.unit = "ratio";
   matrix.better = Better::higher;
   matrix.row_axis = "processes";
@@ -210,41 +223,38 @@ void shapes_map(const StudyViews& views, const std::vector<Result>& choices, con
       choices, [&](const Result& result) { return result.factors.match(what); });
   if (choice != choices.end()) {
     values["reason"] = choice->details.at("reason").text();
-    const auto row = std::ranges::find(matrix.rows, choice->factors.find("processes")->text());
-    const auto column = std::ranges::find(matrix.columns, choice->factors.find("threads")->text());
+    const auto row = std::ranges::find(matrix.rows, choice->factors.text("processes"));
+    const auto column = std::ranges::find(matrix.columns, choice->factors.text("threads"));
     if (row != matrix.rows.end() && column != matrix.columns.end())
       matrix.framed = {static_cast<std::size_t>(row - matrix.rows.begin()),
                        static_cast<std::size_t>(column - matrix.columns.begin())};
   }
-  views.chart("shapes." + what.find("workload")->word(), std::move(matrix), values, "shapes");
+  views.chart("shapes." + what.word("workload"), std::move(matrix), values, "shapes");
 }
 
 void scaling(const StudyViews& views, const std::vector<Result>& choices,
              const std::string& workload, int pus) {
   const Points& points = views.points;
   const std::string allocator = points.words("allocator").front();
-  const Factors what{{"workload", workload}, {"allocator", allocator}};
-  const Point* one = points.find(what.with({{"processes", 1}, {"threads", 1}}));
-  if (one == nullptr) return;
+  const Factors what{{"workload", workload}, {"allocator", allocator}},
+      one = what.with({{"processes", 1}, {"threads", 1}});
+  if (points.find(one) == nullptr) return;
   const std::vector<Factors> rows = rows_of_workers(points, what);
-  Curves curves{.x = {"workers", ""}, .y = {"speed-up", "ratio"}, .series = {}, .ideal = true};
-  std::vector<Column> columns = {{"workers", level_of("workers")}};
+  const std::vector<WorkerLine> lines = lines_of(what);
+  const Curves measured = speedup_curves(points, always(one), lines, rows);
+  Curves curves = measured;
+  curves.series.clear();
   std::vector<std::string> laws;
-  const Pick first([one](const Points&, const Factors&) { return one; });
-  for (const ShapeLine& line : lines_of(what)) {
-    columns.push_back(
-        {line.has_law ? fmt::format("{} only", line.name) : "best team", time_of(line.pick)});
-    columns.push_back({"speed-up", ratio_of(first, line.pick, false)});  // charts show intervals
-    if (!line.has_law) columns.push_back({"P x T", shown_of(line.pick, label)});
-    Curve curve = speedup_curve(points, line, rows, one);
-    if (curve.x.empty()) continue;
-    curves.series.push_back(std::move(curve));
-    if (line.has_law) laws.push_back(add_law(curves, pus));
+  int colour = 0;
+  for (Curve curve : measured.series) {
+    curve.colour = colour++;
+    curves.series.push_back(curve);
+    if (curve.name != lines.back().name) laws.push_back(add_law(curves, curve, pus));
   }
   CaptionValues values = {{"title", fmt::format("{} ({})", title_of(workload), allocator)},
                           {"laws", fmt::format("{}", fmt::join(laws, "; "))}};
   values["law"] = views.caption("law", values).note;
-  views.table("speedup", columns, rows, values);
+  views.table("speedup", speedup_columns(always(one), lines, label), rows, values);
   for (const char* chart : {"scaling", "efficiency"}) {
     values["ends"] = ends_of(curves);
     views.chart(fmt::format("{}.{}", chart, workload), curves, values, chart);
@@ -260,15 +270,11 @@ void comparison(const StudyViews& views, int pus) {
       team = fastest_with({"workload", "allocator"}, [pus](const Point&point) {
         return shape_of(point).processes > 1 && shape_of(point).workers() == pus;
       });
-  const Points& points = views.points;
-  const std::vector<Factors> rows =
-      having(combinations(points, {"workload", "allocator"}), points, {one, threads, team});
+  const std::vector<Factors> rows = having(combinations(views.points, {"workload", "allocator"}),
+                                           views.points, {one, threads, team});
   for (const Factors& row : rows)
-    add_result(
-        views.record,
-        fmt::format("gain.{}.{}", row.find("workload")->word(), row.find("allocator")->word()),
-        "time of threads only over that of the best team, one worker per PU",
-        ratio_entry(threads(points, row), team(points, row)), Better::higher);
+    add_gain(views, row.word("workload"), row.word("allocator"), "the best team",
+             ratio_of(threads, team)(views.points, row));
   views.table("comparison",
               {{"workload", word_of("workload", title_of)},
                {"allocator", word_of("allocator")},
@@ -314,8 +320,7 @@ CaptionValues tally_values(Record& record, const PredictionTally& all) {
 
 void choice_table(const StudyViews& views, const std::vector<Result>& choices) {
   const Pick automatic([](const Points& points, const Factors& row) {
-    return points.find(
-        automatic_factors(row.find("workload")->word(), row.find("allocator")->word()));
+    return points.find(automatic_factors(row.word("workload"), row.word("allocator")));
   });
   const Pick best = fastest_with({"workload", "allocator"});
   const Cell ratio = ratio_of(automatic, best);
@@ -331,8 +336,7 @@ void choice_table(const StudyViews& views, const std::vector<Result>& choices) {
     all.add(*automatic(views.points, row));
     good += *to_best.value <= 1.1;
     if (*row.find("allocator") == views.points.levels("allocator").front())
-      reasons +=
-          fmt::format(" {}: {}.", row.find("workload")->word(), choice.details.at("reason").text());
+      reasons += fmt::format(" {}: {}.", row.word("workload"), choice.details.at("reason").text());
   }
   if (rows.empty()) return;
   const auto predicted = [&](const Points&, const Factors& row) {

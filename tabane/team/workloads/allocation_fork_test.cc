@@ -1,4 +1,4 @@
-#include "tabane/studies/process_thread/malloc_map/allocation.h"
+#include "tabane/team/workloads/allocation.h"
 
 #include <gtest/gtest.h>
 
@@ -7,7 +7,7 @@
 
 #include "tabane/core/error.h"
 
-namespace tabane::malloc_map {
+namespace tabane::workloads {
 namespace {
 
 TEST(Allocate, SmallChunksTouchOnePageEach) {
@@ -32,7 +32,8 @@ TEST(Allocate, ChunksOfOneSizeHaveThatSize) {
 TEST(Allocate, MixHasBothKinds) {
   const AllocateProblem problem{.requests = 400, .large_share = 0.25};
   const double bytes = static_cast<double>(allocate_task(problem, 0).bytes);
-  EXPECT_NEAR(bytes / mean_allocated_bytes(problem), 1, 0.25);
+  // Sizes are drawn evenly: on average 2056 bytes and 640 KiB.
+  EXPECT_NEAR(bytes / 400 / (0.75 * 2056 + 0.25 * 655'360), 1, 0.25);
 }
 
 TEST(Allocate, TasksDiffer) {
@@ -81,19 +82,15 @@ TEST(Allocate, RefusesWhatCannotBe) {
   EXPECT_NO_THROW(check(AllocateProblem{}));
 }
 
-}  // namespace
-
-namespace {
-
 TEST(DistinctAfter, NewKeysComeAtEvenDistances) {
   const InsertProblem tenth{.new_share = 0.1};
-  EXPECT_EQ(distinct_after(tenth, 0), 0u);
-  EXPECT_EQ(distinct_after(tenth, 1), 1u);
-  EXPECT_EQ(distinct_after(tenth, 19), 1u);
-  EXPECT_EQ(distinct_after(tenth, 20), 2u);
-  EXPECT_EQ(distinct_after(tenth, 100), 10u);
-  EXPECT_EQ(distinct_after({.new_share = 1}, 7), 7u);
-  EXPECT_EQ(distinct_after({.new_share = 0}, 7), 1u);
+  EXPECT_EQ(tenth.distinct_after(0), 0u);
+  EXPECT_EQ(tenth.distinct_after(1), 1u);
+  EXPECT_EQ(tenth.distinct_after(19), 1u);
+  EXPECT_EQ(tenth.distinct_after(20), 2u);
+  EXPECT_EQ(tenth.distinct_after(100), 10u);
+  EXPECT_EQ(InsertProblem{.new_share = 1}.distinct_after(7), 7u);
+  EXPECT_EQ(InsertProblem{.new_share = 0}.distinct_after(7), 1u);
 }
 
 TEST(Insert, MapHasTheKeysThatWereDrawn) {
@@ -108,7 +105,7 @@ TEST(Insert, MapHasTheKeysThatWereDrawn) {
       ++inserts;
     });
     EXPECT_EQ(inserts, 1003u);
-    EXPECT_EQ(keys.size(), nodes(problem));
+    EXPECT_EQ(keys.size(), problem.distinct_after(problem.inserts));
     EXPECT_EQ(insert_task(problem, 5), (InsertTotals{.distinct = keys.size(), .digest = sum}));
   }
 }
@@ -147,4 +144,4 @@ TEST(Insert, RefusesAShareThatCannotBe) {
 
 }  // namespace
 
-}  // namespace tabane::malloc_map
+}  // namespace tabane::workloads

@@ -8,9 +8,9 @@
 #include "tabane/core/error.h"
 #include "tabane/core/file.h"
 #include "tabane/core/random.h"
-#include "tabane/studies/process_thread/malloc_map/words.h"
+#include "tabane/team/workloads/words.h"
 
-namespace tabane::malloc_map {
+namespace tabane::workloads {
 namespace {
 
 // Draws an index with given weights in constant time. source: Vose, A Linear Algorithm for
@@ -67,7 +67,7 @@ struct Vocabulary {
   std::vector<std::uint32_t> begins;  // one more than words
 };
 
-Vocabulary make_vocabulary(const CorpusProblem& problem) {
+Vocabulary make_vocabulary(const TextProblem& problem) {
   Vocabulary all;
   core::SplitMix64 random(problem.seed, 0);
   for (std::uint32_t rank = 0; rank < problem.vocabulary; ++rank) {
@@ -103,7 +103,7 @@ std::string_view separator(std::uint64_t drawn) {
 
 }  // namespace
 
-std::string generate_corpus(const CorpusProblem& problem) {
+std::string generate_text(const TextProblem& problem) {
   if (problem.vocabulary < 1 || problem.vocabulary > 10'000'000)
     throw core::UsageError(
         fmt::format("vocabulary {}: use 1 to 10000000 words", problem.vocabulary));
@@ -130,7 +130,7 @@ std::string generate_corpus(const CorpusProblem& problem) {
   return text;
 }
 
-std::string load_corpus(const std::filesystem::path& directory) {
+std::string load_text(const std::filesystem::path& directory) {
   std::error_code failed;
   if (!std::filesystem::is_directory(directory, failed))
     throw core::UsageError(directory.string() + " is not a directory of text files");
@@ -147,4 +147,12 @@ std::string load_corpus(const std::filesystem::path& directory) {
   return text;
 }
 
-}  // namespace tabane::malloc_map
+std::string letters_only(std::string text) {
+  for (char& c : text) {
+    const auto lower = static_cast<char>(c | 0x20);
+    c = lower >= 'a' && lower <= 'z' ? lower : ' ';
+  }
+  return text;
+}
+
+}  // namespace tabane::workloads

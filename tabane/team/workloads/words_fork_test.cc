@@ -1,4 +1,4 @@
-#include "tabane/studies/process_thread/malloc_map/words.h"
+#include "tabane/team/workloads/words.h"
 
 #include <gtest/gtest.h>
 #include <stdlib.h>
@@ -11,16 +11,14 @@
 #include "tabane/core/file.h"
 #include "tabane/core/temporary_file.h"
 
-namespace tabane::malloc_map {
+namespace tabane::workloads {
 namespace {
 
 namespace fs = std::filesystem;
 using Plain = std::map<std::string, std::uint64_t>;
 
-constexpr WordRule kRules[] = {WordRule::letters, WordRule::whitespace};
-
 Plain ordered(const WordCounts& counts) {
-  const WordTable::Words words = counts.words();
+  const WordCounts::Words words = counts.words();
   return {words.begin(), words.end()};
 }
 
@@ -33,33 +31,36 @@ class Directory : public ::testing::Test {
   const core::ScratchFolder folder_{"tabane-test"};
   const fs::path path_ = folder_.path();
 };
+// A text as it is, and with its letters only.
+std::vector<std::string> both(const std::string& text) { return {text, letters_only(text)}; }
+
 using Words = Directory;
-using Corpus = Directory;
+using LoadText = Directory;
 
 TEST(CountWords, LettersAreLowerCasedAndAllElseSeparates) {
   const std::string text = "Don't  stop, DON'T\nstop2go \xc3\xa9t\xc3\xa9";
   const Plain expected = {{"don", 2}, {"go", 1}, {"stop", 2}, {"t", 3}};
   WordCounts counts;
-  count_words(text, WordRule::letters, counts);
+  count_words(letters_only(text), counts);
   EXPECT_EQ(ordered(counts), expected);
-  EXPECT_EQ(count_words_plain(text, WordRule::letters), expected);
+  EXPECT_EQ(count_words_plain(letters_only(text)), expected);
 }
 
 TEST(CountWords, WhitespaceKeepsEverythingElse) {
   const std::string text = "\tDon't  stop, DON'T\nstop,";
   const Plain expected = {{"DON'T", 1}, {"Don't", 1}, {"stop,", 2}};
   WordCounts counts;
-  count_words(text, WordRule::whitespace, counts);
+  count_words(text, counts);
   EXPECT_EQ(ordered(counts), expected);
-  EXPECT_EQ(count_words_plain(text, WordRule::whitespace), expected);
+  EXPECT_EQ(count_words_plain(text), expected);
 }
 
 TEST(CountWords, TextWithoutWordsHasNone) {
   for (const char* text : {"", " ", "\n\n \t"}) {
     WordCounts counts;
-    count_words(text, WordRule::whitespace, counts);
+    count_words(text, counts);
     EXPECT_TRUE(counts.empty());
-    EXPECT_TRUE(count_words_plain(text, WordRule::whitespace).empty());
+    EXPECT_TRUE(count_words_plain(text).empty());
   }
 }
 
@@ -67,20 +68,30 @@ TEST(CountWords, NulIsPartOfAWordBetweenWhiteSpaceAndNoLetter) {
   using namespace std::string_literals;
   const std::string text = "a a\0 a\0\0 \0 a\0b a"s;
   WordCounts between_spaces, letters;
-  count_words(text, WordRule::whitespace, between_spaces);
+  count_words(text, between_spaces);
   EXPECT_EQ(ordered(between_spaces),
             (Plain{{"a", 2}, {"a\0"s, 1}, {"a\0\0"s, 1}, {"\0"s, 1}, {"a\0b"s, 1}}));
-  count_words(text, WordRule::letters, letters);
+  count_words(letters_only(text), letters);
   EXPECT_EQ(ordered(letters), (Plain{{"a", 5}, {"b", 1}}));
 }
 
 TEST(CountWords, EveryByteIsOnTheSideThatThePlainVersionSays) {
-  std::string text;
-  for (int c = 0; c < 256; ++c) text += {'x', static_cast<char>(c), 'Y', ' '};
-  for (WordRule rule : kRules) {
+  std::string all;
+  for (int c = 0; c < 256; ++c) all += {'x', static_cast<char>(c), 'Y', ' '};
+  for (const std::string& text : both(all)) {
     WordCounts counts;
-    count_words(text, rule, counts);
-    EXPECT_EQ(ordered(counts), count_words_plain(text, rule));
+    count_words(text, counts);
+    EXPECT_EQ(ordered(counts), count_words_plain(text));
+  }
+}
+
+TEST(LettersOnly, KeepsThoseOfAsciiInLowerCaseAndThePlaceOfTheOthers) {
+  for (int c = 0; c < 256; ++c) {
+    const bool upper = c >= 'A' && c <= 'Z', lower = c >= 'a' && c <= 'z';
+    EXPECT_EQ(letters_only({static_cast<char>(c)})[0], upper   ? c - 'A' + 'a'
+                                                       : lower ? c
+                                                               : ' ')
+        << c;
   }
 }
 
@@ -101,13 +112,12 @@ std::string random_text(std::mt19937& random, std::size_t size, std::size_t long
 TEST(CountWords, IsThePlainVersionOnRandomTextsOfEverySize) {
   std::mt19937 random(1);
   for (std::size_t size = 0; size < 300; ++size) {
-    const std::string text = random_text(random, size, 1 + size % 40);
-    for (WordRule rule : kRules) {
+    for (const std::string& text : both(random_text(random, size, 1 + size % 40))) {
       // Of its own, so that a sanitizer sees what is read behind the end.
       const std::vector<char> piece(text.begin(), text.end());
       WordCounts counts;
-      count_words({piece.data(), piece.size()}, rule, counts);
-      ASSERT_EQ(ordered(counts), count_words_plain(text, rule)) << size;
+      count_words({piece.data(), piece.size()}, counts);
+      ASSERT_EQ(ordered(counts), count_words_plain(text)) << size;
     }
   }
 }
@@ -118,44 +128,39 @@ TEST(CountWords, WordsOfEveryLengthAtEveryPlaceOfABlock) {
     for (const std::size_t size : {1, 7, 8, 9, 15, 16, 17, 63, 64, 65, 129}) {
       text += std::string(size, 'Q') + ' ';
     }
-    for (WordRule rule : kRules) {
-      WordCounts counts;
-      count_words(text, rule, counts);
-      ASSERT_EQ(ordered(counts), count_words_plain(text, rule)) << before;
-    }
+    WordCounts counts;
+    count_words(text, counts);
+    ASSERT_EQ(ordered(counts), count_words_plain(text)) << before;
   }
 }
 
 TEST(CountWords, WordsLongerThan64KiBAreToldApart) {
   const std::string longest(70'000, 'w');
   const std::string text = longest + "x " + longest + "y\n" + longest + "x " + longest;
-  for (WordRule rule : kRules) {
-    WordCounts counts;
-    count_words(text, rule, counts);
-    EXPECT_EQ(ordered(counts), (Plain{{longest, 1}, {longest + "x", 2}, {longest + "y", 1}}));
-  }
+  WordCounts counts;
+  count_words(text, counts);
+  EXPECT_EQ(ordered(counts), (Plain{{longest, 1}, {longest + "x", 2}, {longest + "y", 1}}));
 }
 
 TEST(CutBetweenWords, PiecesTogetherAreTheTextAndNoWordIsCut) {
-  const std::string text = generate_corpus({.bytes = 5003, .vocabulary = 200});
-  for (WordRule rule : kRules) {
+  for (const std::string& text : both(generate_text({.bytes = 5003, .vocabulary = 200}))) {
     for (std::size_t piece : {1, 7, 1000, 5003, 100000}) {
       std::string joined;
       WordCounts counts;
-      for (std::string_view part : cut_between_words(text, piece, rule)) {
+      for (std::string_view part : cut_between_words(text, piece)) {
         EXPECT_FALSE(part.empty());
         joined += part;
-        count_words(part, rule, counts);
+        count_words(part, counts);
       }
       EXPECT_EQ(joined, text);
-      EXPECT_EQ(ordered(counts), count_words_plain(text, rule));
+      EXPECT_EQ(ordered(counts), count_words_plain(text));
     }
   }
-  EXPECT_TRUE(cut_between_words("", 10, WordRule::letters).empty());
+  EXPECT_TRUE(cut_between_words("", 10).empty());
 }
 
 TEST(CutBetweenWords, WordLongerThanAPieceStaysWhole) {
-  const auto pieces = cut_between_words("aa bbbbbbbb cc", 4, WordRule::letters);
+  const auto pieces = cut_between_words("aa bbbbbbbb cc", 4);
   ASSERT_EQ(pieces.size(), 2u);
   EXPECT_EQ(pieces[0], "aa bbbbbbbb");
 }
@@ -197,16 +202,16 @@ TEST(Merged, TablesOfAnySizeEitherWay) {
   }
 }
 
-TEST(WordTable, FindsWhatWasAddedAndNothingElse) {
-  const WordCounts table = numbers(0, 5000);
-  EXPECT_EQ(table.count_of("4999"), 10u);
-  EXPECT_EQ(table.count_of("a word that is too long for a slot 4998"), 9u);
+TEST(WordCounts, HasWhatWasAddedAndNothingElse) {
+  const Plain words = ordered(numbers(0, 5000));
+  EXPECT_EQ(words.at("4999"), 10u);
+  EXPECT_EQ(words.at("a word that is too long for a slot 4998"), 9u);
   for (const char* word : {"", "5000", "4998", "a word that is too long for a slot 4999"}) {
-    EXPECT_EQ(table.count_of(word), 0u) << word;
+    EXPECT_FALSE(words.contains(word)) << word;
   }
 }
 
-TEST(WordTable, ComesBackFromBytes) {
+TEST(WordCounts, ComesBackFromBytes) {
   for (const int size : {0, 1, 49, 10'000}) {
     const WordCounts table = numbers(0, size);
     team::Bytes bytes;
@@ -221,14 +226,13 @@ TEST(WordTable, ComesBackFromBytes) {
 }
 
 TEST(CountWords, TeamOfAnyShapeCountsAsThePlainVersion) {
-  const std::string text = generate_corpus({.bytes = 200'001, .vocabulary = 3000});
-  for (WordRule rule : kRules) {
-    const Plain expected = count_words_plain(text, rule);
-    const auto pieces = cut_between_words(text, 9001, rule);
+  for (const std::string& text : both(generate_text({.bytes = 200'001, .vocabulary = 3000}))) {
+    const Plain expected = count_words_plain(text);
+    const auto pieces = cut_between_words(text, 9001);
     for (const auto& [processes, threads] : {std::pair{1, 1}, {1, 2}, {2, 1}, {2, 2}, {5, 1}}) {
       team::Team team({.processes = processes, .threads = threads});
-      const WordCounts counts = count_words(team, pieces, rule);
-      EXPECT_NO_THROW(verify(expected, counts)) << processes << " x " << threads;
+      const WordCounts counts = count_words(team, pieces);
+      EXPECT_EQ(ordered(counts), expected) << processes << " x " << threads;
       EXPECT_EQ(digest(counts), digest(expected));
     }
   }
@@ -236,37 +240,20 @@ TEST(CountWords, TeamOfAnyShapeCountsAsThePlainVersion) {
 
 TEST(CountWords, TeamCountsRandomTextsAndEmptyPieces) {
   std::mt19937 random(2);
-  const std::string text = random_text(random, 100'000, 60) + std::string(70'000, 'L');
-  for (WordRule rule : kRules) {
-    auto pieces = cut_between_words(text, 999, rule);
+  for (const std::string& text :
+       both(random_text(random, 100'000, 60) + std::string(70'000, 'L'))) {
+    auto pieces = cut_between_words(text, 999);
     pieces.insert(pieces.begin(), 3, std::string_view());
     for (const int processes : {1, 3}) {
       team::Team team({.processes = processes, .threads = 2});
-      EXPECT_NO_THROW(verify(count_words_plain(text, rule), count_words(team, pieces, rule)));
+      EXPECT_EQ(ordered(count_words(team, pieces)), count_words_plain(text));
     }
   }
 }
 
 TEST(CountWords, TeamWithoutPiecesCountsNothing) {
   team::Team team({.processes = 2, .threads = 1});
-  EXPECT_TRUE(count_words(team, {}, WordRule::letters).empty());
-}
-
-TEST(Verify, NamesTheWordThatDiffers) {
-  const Plain expected = {{"a", 1}, {"b", 2}};
-  const auto fails_with = [&](const WordCounts& counts, const std::string& word) {
-    try {
-      verify(expected, counts);
-      ADD_FAILURE() << "no exception";
-    } catch (const core::VerificationError& error) {
-      EXPECT_NE(std::string(error.what()).find("'" + word + "'"), std::string::npos)
-          << error.what();
-    }
-  };
-  fails_with({{"a", 1}, {"b", 3}}, "b");
-  fails_with({{"b", 2}}, "a");
-  fails_with({{"a", 1}, {"b", 2}, {"c", 1}}, "c");
-  EXPECT_NO_THROW(verify(expected, {{"b", 2}, {"a", 1}}));
+  EXPECT_TRUE(count_words(team, {}).empty());
 }
 
 TEST(Digest, TellsCountsApart) {
@@ -277,10 +264,8 @@ TEST(Digest, TellsCountsApart) {
   EXPECT_NE(digest(counts), digest(Plain{{"a", 1}, {"c", 2}}));
 }
 
-// Counts with the system's tools.
-Plain counted_by_sort_and_uniq(const fs::path& file, WordRule rule) {
-  const std::string split = rule == WordRule::letters ? "tr -cs A-Za-z '\\n' | tr A-Z a-z"
-                                                      : "tr -s ' \\t\\n\\v\\f\\r' '\\n'";
+// Counts with the system's tools. split: a command that puts each word on a line of its own.
+Plain counted_by_sort_and_uniq(const fs::path& file, const std::string& split) {
   const std::string command =
       "export LC_ALL=C; < '" + file.string() + "' " + split + " | sed '/^$/d' | sort | uniq -c";
   Plain counts;
@@ -294,30 +279,29 @@ Plain counted_by_sort_and_uniq(const fs::path& file, WordRule rule) {
 }
 
 TEST_F(Words, AreThoseOfSortAndUniq) {
-  const std::string text = generate_corpus({.bytes = 300'007, .vocabulary = 5000}) + "Don't 2x Z";
+  const std::string text = generate_text({.bytes = 300'007, .vocabulary = 5000}) + "Don't 2x Z";
   write("text", text);
-  for (WordRule rule : kRules) {
-    const Plain expected = counted_by_sort_and_uniq(path_ / "text", rule);
+  for (const auto& [words, split] : {std::pair{text, "tr -s ' \\t\\n\\v\\f\\r' '\\n'"},
+                                     {letters_only(text), "tr -cs A-Za-z '\\n' | tr A-Z a-z"}}) {
+    const Plain expected = counted_by_sort_and_uniq(path_ / "text", split);
     ASSERT_GT(expected.size(), 1000u);
     team::Team team({.processes = 2, .threads = 1});
-    const WordCounts counts = count_words(team, cut_between_words(text, 10'000, rule), rule);
-    EXPECT_EQ(ordered(counts), expected);
+    EXPECT_EQ(ordered(count_words(team, cut_between_words(words, 10'000))), expected);
   }
 }
 
-TEST(GenerateCorpus, HasTheSizeAskedForAndIsReproducible) {
+TEST(GenerateText, HasTheSizeAskedForAndIsReproducible) {
   for (std::uint64_t bytes : {0, 1, 2, 100, 10'001}) {
-    const std::string text = generate_corpus({.bytes = bytes});
+    const std::string text = generate_text({.bytes = bytes});
     EXPECT_EQ(text.size(), bytes);
-    EXPECT_EQ(text, generate_corpus({.bytes = bytes}));
+    EXPECT_EQ(text, generate_text({.bytes = bytes}));
   }
-  EXPECT_NE(generate_corpus({.bytes = 1000, .seed = 1}),
-            generate_corpus({.bytes = 1000, .seed = 2}));
+  EXPECT_NE(generate_text({.bytes = 1000, .seed = 1}), generate_text({.bytes = 1000, .seed = 2}));
 }
 
-TEST(GenerateCorpus, FrequenciesFallAsZipfSays) {
-  const Plain counts = count_words_plain(generate_corpus({.bytes = 2'000'000, .vocabulary = 1000}),
-                                         WordRule::letters);
+TEST(GenerateText, FrequenciesFallAsZipfSays) {
+  const Plain counts =
+      count_words_plain(letters_only(generate_text({.bytes = 2'000'000, .vocabulary = 1000})));
   EXPECT_LE(counts.size(), 1000u);
   EXPECT_GT(counts.size(), 950u);
   std::vector<double> frequencies;
@@ -327,27 +311,26 @@ TEST(GenerateCorpus, FrequenciesFallAsZipfSays) {
   EXPECT_NEAR(frequencies[0] / frequencies[99], 100, 15);
 }
 
-TEST(GenerateCorpus, VocabularyOfOneIsOneWord) {
-  EXPECT_EQ(
-      count_words_plain(generate_corpus({.bytes = 500, .vocabulary = 1}), WordRule::letters).size(),
-      1u);
-  EXPECT_THROW(generate_corpus({.vocabulary = 0}), core::UsageError);
+TEST(GenerateText, VocabularyOfOneIsOneWord) {
+  EXPECT_EQ(count_words_plain(letters_only(generate_text({.bytes = 500, .vocabulary = 1}))).size(),
+            1u);
+  EXPECT_THROW(generate_text({.vocabulary = 0}), core::UsageError);
 }
 
-TEST_F(Corpus, FilesAreReadInOrderAndTheirWordsStayApart) {
+TEST_F(LoadText, FilesAreReadInOrderAndTheirWordsStayApart) {
   write("b", "last");
   write("a/2", "two");
   write("a/1", "one\n");
   write("empty", "");
-  EXPECT_EQ(load_corpus(path_), "one\n\ntwo\nlast\n\n");
+  EXPECT_EQ(load_text(path_), "one\n\ntwo\nlast\n\n");
 }
 
-TEST_F(Corpus, RefusesWhatIsNoDirectoryOfFiles) {
-  EXPECT_THROW(load_corpus(path_), core::UsageError);
-  EXPECT_THROW(load_corpus(path_ / "nowhere"), core::UsageError);
+TEST_F(LoadText, RefusesWhatIsNoDirectoryOfFiles) {
+  EXPECT_THROW(load_text(path_), core::UsageError);
+  EXPECT_THROW(load_text(path_ / "nowhere"), core::UsageError);
   write("file", "x");
-  EXPECT_THROW(load_corpus(path_ / "file"), core::UsageError);
+  EXPECT_THROW(load_text(path_ / "file"), core::UsageError);
 }
 
 }  // namespace
-}  // namespace tabane::malloc_map
+}  // namespace tabane::workloads

@@ -1,9 +1,9 @@
-// Allocation-heavy work: malloc and free of small and large chunks, touching every page; insertion
-// into std::map with a given share of new keys, where 10 % is like counting words, 100 % like
-// checking IDs for duplicates.
+// Allocation-heavy work for teams: malloc and free of small and large chunks, touching every page;
+// insertion into std::map with a given share of new keys, where 10 % is like counting words, 100 %
+// like checking IDs for duplicates.
 #pragma once
 
-#include <cmath>
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <span>
@@ -12,9 +12,9 @@
 #include "tabane/core/random.h"
 #include "tabane/team/team.h"
 
-namespace tabane::malloc_map {
+namespace tabane::workloads {
 
-// ---- problems ----
+// ---- malloc and free ----
 
 // Each task frees and allocates chunks, keeps a few of them, and touches every page of each.
 struct AllocateProblem {
@@ -28,51 +28,15 @@ struct AllocateProblem {
   std::uint64_t seed = 1;
 };
 
-// Each task inserts into a std::map of its own.
-struct InsertProblem {
-  std::size_t tasks = 64;
-  std::size_t inserts = 10'000;  // of a task
-  double new_share = 1;          // of the inserts, 0 … 1: the rest meets a key that is there
-  std::uint64_t seed = 1;
-};
-
-// Throw core::UsageError naming the number that cannot be, and the legal ones.
-void check(const AllocateProblem& problem);
-void check(const InsertProblem& problem);
-
-// ---- what they do, as functions of their sizes ----
-
-inline constexpr std::size_t kPageBytes = 4096;  // what the touching steps by
-
-constexpr std::size_t pages_of(std::size_t bytes) { return (bytes + kPageBytes - 1) / kPageBytes; }
-
-// Bytes that a task asks for, on average: sizes are drawn evenly.
-inline double mean_allocated_bytes(const AllocateProblem& p) {
-  const double small = 0.5 * (16 + static_cast<double>(p.most_small_bytes));
-  const double large =
-      0.5 * (static_cast<double>(p.least_large_bytes) + static_cast<double>(p.most_large_bytes));
-  return static_cast<double>(p.requests) * (small + p.large_share * (large - small));
-}
-
-// Keys that a task's map holds after k inserts: the new ones come at even distances, the first
-// insert always brings one.
-inline std::size_t distinct_after(const InsertProblem& p, std::size_t k) {
-  if (k == 0) return 0;
-  const auto even = static_cast<std::size_t>(std::floor(static_cast<double>(k) * p.new_share));
-  return even > 1 ? even : 1;
-}
-
-// Calls of malloc of an insert task: a node for each new key.
-inline std::size_t nodes(const InsertProblem& p) { return distinct_after(p, p.inserts); }
-
-// ---- malloc and free ----
-
 struct AllocateTotals {
   std::uint64_t bytes = 0;  // asked for
   std::uint64_t pages = 0;  // touched
   std::uint64_t marks = 0;  // sum of the bytes that were written to the pages and found there again
   bool operator==(const AllocateTotals&) const = default;
 };
+
+// throws: core::UsageError naming the number that cannot be, and the legal ones.
+void check(const AllocateProblem& problem);
 
 // Does one task. throws: std::bad_alloc.
 AllocateTotals allocate_task(const AllocateProblem& problem, std::size_t task);
@@ -87,11 +51,29 @@ void verify(const AllocateProblem& problem, std::span<const AllocateTotals> tota
 
 // ---- insertion ----
 
+// Each task inserts into a std::map of its own.
+struct InsertProblem {
+  std::size_t tasks = 64;
+  std::size_t inserts = 10'000;  // of a task
+  double new_share = 1;          // of the inserts, 0 … 1: the rest meets a key that is there
+  std::uint64_t seed = 1;
+
+  // Keys that a task's map holds after k inserts, each of which took a call of malloc: the new ones
+  // come at even distances, the first insert always brings one.
+  std::size_t distinct_after(std::size_t k) const {
+    const auto even = static_cast<std::size_t>(static_cast<double>(k) * new_share);
+    return k == 0 ? 0 : std::max<std::size_t>(even, 1);
+  }
+};
+
 struct InsertTotals {
   std::uint64_t distinct = 0;  // keys in the map
   std::uint64_t digest = 0;    // sum over keys of key times number of inserts, modulo 2^64
   bool operator==(const InsertTotals&) const = default;
 };
+
+// As for the others.
+void check(const InsertProblem& problem);
 
 // Calls use(key) for each insert of a task in turn.
 template <class Use>
@@ -100,7 +82,7 @@ void for_each_key(const InsertProblem& problem, std::size_t task, Use use) {
   const std::uint64_t first = random.next();
   std::uint64_t known = 0;
   for (std::size_t k = 0; k < problem.inserts; ++k) {
-    const bool fresh = distinct_after(problem, k + 1) > known;
+    const bool fresh = problem.distinct_after(k + 1) > known;
     // mix() is a bijection: different indices are different keys.
     use(core::mix(first + (fresh ? known : random.below(known))));
     known += fresh;
@@ -118,4 +100,4 @@ std::vector<InsertTotals> insert(team::Team& team, const InsertProblem& problem)
 // throws: core::VerificationError naming the first task that differs.
 void verify(const InsertProblem& problem, std::span<const InsertTotals> totals);
 
-}  // namespace tabane::malloc_map
+}  // namespace tabane::workloads
