@@ -1,10 +1,11 @@
 #include "tabane/studies/aes_folder/aes_folder.h"
 
 #include <fmt/format.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <cmath>
-#include <functional>
+#include <filesystem>
 #include <latch>
 #include <system_error>
 #include <thread>
@@ -13,17 +14,52 @@
 #include "tabane/core/cgroup.h"
 #include "tabane/core/error.h"
 #include "tabane/core/units.h"
-#include "tabane/crypto/secret.h"
 #include "tabane/tools/encrypt/sealed_format.h"
 
 namespace tabane::lab {
 namespace aes_folder {
 namespace {
 
+namespace fs = std::filesystem;
+
 constexpr About kAboutAesFolder = {
     "aes-folder", "Encrypting a directory, file by file",
     "M. Shirase (Future University Hakodate): Parallel encryption on the many-core coprocessor "
     "Xeon Phi (2 x Xeon E5-2640, Xeon Phi 5110P), about 2015"};
+
+void check_options(const AesFolderOptions& options) {
+  for (const std::uint64_t files : options.files)
+    require_option(files >= 1 && files <= 1'000'000, "--files", files, "from 1 to 1000000");
+  for (const std::uint64_t bytes : options.sizes)
+    require_option(bytes <= std::uint64_t{1} << 32, "--sizes", bytes, "at most 4G");
+  for (const unsigned threads : options.threads)
+    require_option(threads >= 1 && threads <= 4096, "--threads", threads, "from 1 to 4096");
+  require_option(options.runs <= 100'000, "--runs", options.runs, "at most 100000");
+}
+
+// ---- where the files are ----
+
+struct FileLocation {
+  std::string directory;
+  bool in_memory = false;  // tmpfs or ramfs
+  std::uint64_t free_bytes = 0;
+};
+
+// `wanted`, or if it is empty /dev/shm, or if that is not a writable memory file system the
+// system's directory for temporary files.
+// throws: core::UsageError if `wanted` is not a directory in which files can be made.
+FileLocation find_location(const std::string& wanted) {
+  const auto is_usable = [](const std::string& directory) {
+    std::error_code ignored;
+    return fs::is_directory(directory, ignored) && access(directory.c_str(), W_OK | X_OK) == 0;
+  };
+  std::string directory = wanted.empty() ? "/dev/shm" : wanted;
+  if (wanted.empty() && !(is_usable(directory) && core::is_in_memory(directory)))
+    directory = fs::temp_directory_path().string();
+  require_option(is_usable(directory), "--dir", directory,
+                 "not a directory in which files can be made");
+  return {directory, core::is_in_memory(directory), core::writable_bytes(directory)};
+}
 
 // ---- what is going to be measured ----
 
@@ -37,7 +73,7 @@ struct StudyPlan {
 
 template <class T>
 std::vector<T> sorted_unique(std::vector<T> values) {
-  std::sort(values.begin(), values.end());
+  std::ranges::sort(values);
   values.erase(std::unique(values.begin(), values.end()), values.end());
   return values;
 }
@@ -75,37 +111,26 @@ std::vector<unsigned> plan_threads(const AesFolderOptions& options, unsigned pus
   return threads;
 }
 
-void check_options(const AesFolderOptions& options) {
-  for (const std::uint64_t files : options.files)
-    require_option(files >= 1 && files <= 1'000'000, "--files", files, "from 1 to 1000000");
-  for (const std::uint64_t bytes : options.sizes)
-    require_option(bytes <= std::uint64_t{1} << 32, "--sizes", bytes, "at most 4G");
-  for (const unsigned threads : options.threads)
-    require_option(threads >= 1 && threads <= 4096, "--threads", threads, "from 1 to 4096");
-  require_option(options.runs <= 100'000, "--runs", options.runs, "at most 100000");
-}
-
 // Why a folder does not fit; empty: it does.
 std::string why_not(const Folder& folder, const FileLocation& location, unsigned threads) {
   constexpr std::uint64_t kPage = 4096;
   const auto pages = [](std::uint64_t bytes) { return (bytes + kPage - 1) / kPage * kPage; };
-  const std::uint64_t sealed = encrypt::sealed_bytes(folder.bytes);
-  const std::uint64_t in_files = folder.files * (pages(folder.bytes) + pages(sealed) + 2 * kPage);
   // An eighth more than is known to be needed: for the rest of the program and the system.
-  if (in_files > location.free_bytes / 8 * 7)
+  const auto fits = [](std::uint64_t needed, double available) {
+    return static_cast<double>(needed) <= available / 8 * 7;
+  };
+  const std::uint64_t in_files =
+      folder.files * (pages(folder.bytes) + 2 * kPage + pages(encrypt::sealed_bytes(folder.bytes)));
+  if (!fits(in_files, static_cast<double>(location.free_bytes)))
     return fmt::format("needs {} in {}, where {} are free", core::format_bytes(in_files),
                        location.directory, core::format_bytes(location.free_bytes));
   const std::uint64_t buffers =
       2 * std::min<std::uint64_t>(threads, folder.files) * (folder.bytes + kPage);
   const std::uint64_t in_memory = buffers + (location.in_memory ? in_files : 0);
   const auto memory = core::usable_memory_bytes();
-  if (!memory || static_cast<double>(in_memory) <= *memory / 8 * 7) return "";
+  if (!memory || fits(in_memory, *memory)) return "";
   return fmt::format("needs {} of memory and {} can be used", core::format_bytes(in_memory),
                      core::format_bytes(static_cast<std::uint64_t>(*memory)));
-}
-
-int plan_passes(const AesFolderOptions& options, const Effort& effort) {
-  return std::min(options.quick ? 2 : 3, effort.fewest);
 }
 
 std::vector<Folder> plan_folders(const AesFolderOptions& options, const FileLocation& location,
@@ -134,113 +159,71 @@ std::vector<Folder> plan_folders(const AesFolderOptions& options, const FileLoca
   return folders;
 }
 
-Effort plan_effort(const AesFolderOptions& options) {
-  const int runs = static_cast<int>(options.runs);
-  Effort effort{.fewest = 10, .most = 100, .budget_seconds = 30, .warmups = 1};
-  if (options.quick) effort = {.fewest = 6, .most = 10, .budget_seconds = 3, .warmups = 1};
-  if (runs > 0) effort.fewest = effort.most = runs;
-  return effort;
+StudyPlan make_plan(const AesFolderOptions& options, const FileLocation& location, unsigned pus,
+                    Campaign& campaign) {
+  StudyPlan plan;
+  plan.effort = {.fewest = 10, .most = 100, .budget_seconds = 30, .warmups = 1};
+  if (options.quick) plan.effort = {.fewest = 6, .most = 10, .budget_seconds = 3, .warmups = 1};
+  if (options.runs > 0) plan.effort.fewest = plan.effort.most = static_cast<int>(options.runs);
+  plan.passes = std::min(options.quick ? 2 : 3, plan.effort.fewest);
+  plan.threads = plan_threads(options, pus, campaign);
+  plan.pus = std::min(pus, plan.threads.back());
+  plan.folders = plan_folders(options, location, plan.threads.back(), campaign);
+  return plan;
 }
 
 // ---- blocks ----
 
-// About what a block takes: opening and closing, then bytes, through the report's program on one
-// core.
-double planned_seconds(const StudyPlan& plan, const Folder& folder, std::size_t contenders) {
+// contenders: that `measure` measures.
+Block block_of(const FolderBench& bench, const StudyPlan& plan, const Folder& folder,
+               std::string what, std::size_t contenders, std::function<void(Visit&)> measure) {
+  // About: opening and closing, then bytes, through the report's program on one core.
   constexpr double kSecondsPerFile = 50e-6, kBytesPerSecond = 0.7e9, kSecondsPerRun = 1e-3;
   const auto files = static_cast<double>(folder.files), bytes = static_cast<double>(folder.bytes);
   const double work = files * (kSecondsPerFile + bytes / kBytesPerSecond);
   const double round =
       static_cast<double>(contenders) * (kSecondsPerRun + work / std::sqrt(plan.pus));
   const Effort effort = plan.effort.part(0, plan.passes);
-  return 2 * round + std::clamp(effort.budget_seconds, effort.fewest * round, effort.most * round);
+  const double rounds =
+      std::clamp(effort.budget_seconds, effort.fewest * round, effort.most * round);
+  return {
+      std::move(what), 2 * round + rounds,
+      [&bench, &plan, folder, measure = std::move(measure)](Visit& visit) {
+        // The limit may be lower than at first, or others may have taken what it leaves.
+        const unsigned most = plan.threads.back(), possible = possible_threads(most);
+        if (possible < most)
+          throw core::Error(fmt::format("the system lets this process start {} threads", possible));
+        bench.scratch.fill_input(folder.files, folder.bytes);
+        measure(visit);
+      }};
 }
 
-// Where a block cannot be done, the others are kept.
-Block block(const FolderBench& bench, const StudyPlan& plan, const Folder& folder,
-            const std::string& what, std::vector<Factors> points,
-            std::function<void(Visit&)> measure) {
-  const double seconds = planned_seconds(plan, folder, points.size());
-  auto body = [&bench, &plan, folder, what, measure = std::move(measure)](Visit& visit) {
-    try {
-      // The limit may be lower than at first, or others may have taken what it leaves.
-      const unsigned most = plan.threads.back(), possible = possible_threads(most);
-      if (possible < most)
-        throw core::Error(fmt::format("the system lets this process start {} threads", possible));
-      bench.scratch.fill_input(folder.files, folder.bytes);
-      measure(visit);
-    } catch (const Stopped&) {
-      throw;
-    } catch (const core::VerificationError&) {
-      throw;
-    } catch (const std::system_error& error) {
-      visit.skip(what, fmt::format("the system refused more: {}", error.what()));
-    } catch (const std::exception& error) {
-      visit.skip(what, error.what());
-    }
-  };
-  return {what, seconds, std::move(body), std::move(points)};
-}
-
-std::vector<Factors> factors_of(const std::vector<Contender>& contenders) {
-  std::vector<Factors> all;
-  for (const Contender& one : contenders) all.push_back(one.factors);
-  return all;
-}
-
-Block runs_block(const FolderBench& bench, const StudyPlan& plan, const Folder& folder) {
-  std::vector<Contender> all = contenders(bench, folder, plan.threads);
-  std::vector<Factors> points = factors_of(all);
-  return block(
-      bench, plan, folder, folder.label(), std::move(points),
-      [&bench, &plan, folder, all = std::move(all), checked = false](Visit& visit) mutable {
-        if (!std::exchange(checked, true)) check_outputs(visit, bench, folder, plan.pus);
-        visit.in_turn(all, visit.part(plan.effort));
-      });
-}
-
-Block causes_block(const FolderBench& bench, const StudyPlan& plan, const Folder& folder) {
-  std::vector<Factors> points = {folder.point("variant", kProgram, plan.pus)};
-  for (const Removal& removal : kRemovals)
-    points.push_back(folder.point("variant", removal.variant, plan.pus));
-  return block(bench, plan, folder, "causes, " + folder.label(), std::move(points),
-               [&bench, &plan, folder](Visit& visit) {
-                 measure_causes(visit, bench, folder, plan.pus, visit.part(plan.effort));
-               });
-}
-
-Block device_block(const DeviceBench& device, const StudyPlan& plan) {
+void add_blocks(Campaign& campaign, const FolderBench& bench, const StudyPlan& plan) {
+  for (const Folder& folder : plan.folders) {
+    auto all = contenders(bench, folder, plan.threads);
+    const std::size_t number = all.size();
+    campaign.add(block_of(
+        bench, plan, folder, folder.label(), number,
+        [&bench, &plan, folder, all = std::move(all), checked = false](Visit& visit) mutable {
+          if (!std::exchange(checked, true)) check_outputs(visit, bench, folder, plan.pus);
+          visit.in_turn(all, visit.part(plan.effort));
+        }));
+  }
+  for (const Folder& folder : plan.folders) {
+    if (folder.files != std::ranges::max(plan.folders, {}, &Folder::files).files) continue;
+    campaign.add(block_of(bench, plan, folder, "causes, " + folder.label(), std::size(kVariants),
+                          [&bench, &plan, folder](Visit& visit) {
+                            measure_variants(visit, bench, folder, plan.pus,
+                                             visit.part(plan.effort));
+                          }));
+  }
+  if (bench.device == nullptr) return;
   constexpr double kSecondsOfRound = 4;  // of a CPU as a device, which is the slowest
-  auto body = [&device, &plan, checked = false](Visit& visit) mutable {
-    if (!std::exchange(checked, true)) device.check();
-    visit.in_turn(device.contenders, visit.part(plan.effort));
-  };
-  return {"coprocessor", plan.effort.part(0, plan.passes).fewest * kSecondsOfRound, std::move(body),
-          factors_of(device.contenders)};
-}
-
-bool is_of_files(const Point& point) { return point.factors.find("files") != nullptr; }
-
-std::vector<unsigned> os_indices(const core::Topology& topology) {
-  std::vector<unsigned> indices;
-  for (const core::Pu& pu : topology.pus()) indices.push_back(pu.os_index);
-  return indices;
-}
-
-FolderKey random_key() {
-  FolderKey key;
-  crypto::fill_random(key.key);
-  crypto::fill_random(key.iv);
-  return key;
-}
-
-// ---- the record ----
-
-std::string location_sentence(const StudyViews& views, const FileLocation& location) {
-  const char* const where = location.in_memory ? "location.memory"
-                            : location.wanted  ? "location.wanted"
-                                               : "location.elsewhere";
-  return views.caption(where, {{"directory", location.directory}}).note;
+  campaign.add({"coprocessor", plan.effort.part(0, plan.passes).fewest * kSecondsOfRound,
+                [&bench, &plan, checked = false](Visit& visit) mutable {
+                  if (!std::exchange(checked, true)) bench.device->check();
+                  visit.in_turn(bench.device->contenders, visit.part(plan.effort));
+                }});
 }
 
 std::string aes_folder_what(const Point& point) {
@@ -269,34 +252,34 @@ Record run_aes_folder(const core::Topology& topology, const AesFolderOptions& op
   RunningStudy study(topology, kAboutAesFolder, options.quick);
   Record& record = study.record;
   const FileLocation location = find_location(options.directory);
-  const auto pus = static_cast<unsigned>(topology.pus().size());
+  const std::vector<unsigned> pus = topology.pu_os_indices();
   Campaign campaign(hooks);
-  StudyPlan plan;
-  plan.effort = plan_effort(options);
-  plan.passes = plan_passes(options, plan.effort);
-  plan.threads = plan_threads(options, pus, campaign);
-  plan.pus = std::min(pus, plan.threads.back());
-  plan.folders = plan_folders(options, location, plan.threads.back(), campaign);
+  for (const char* kind : {"implementation", "variant"})
+    campaign.points.declare(Folder().point(kind, "", 0));
+  campaign.points.declare(chain_factors("", {}));
+  const StudyPlan plan = make_plan(options, location, static_cast<unsigned>(pus.size()), campaign);
 
-  const FolderKey key = random_key();
+  FolderKey key;
+  crypto::fill_random(key.key);
+  crypto::fill_random(key.iv);
   Scratch scratch(location.directory);
   std::string no_device;
-  const auto device =
-      open_device_bench(key, os_indices(topology), options.sizes, options.quick, no_device);
+  const auto device = open_device_bench(key, pus, options.sizes, options.quick, no_device);
   const FolderBench bench{scratch, key, device ? &*device : nullptr};
-  std::uint64_t most_files = 0;
-  for (const Folder& folder : plan.folders) {
-    campaign.add(runs_block(bench, plan, folder));
-    most_files = std::max(most_files, folder.files);
-  }
-  for (const Folder& folder : plan.folders)
-    if (folder.files == most_files) campaign.add(causes_block(bench, plan, folder));
-  if (device) campaign.add(device_block(*device, plan));
+  add_blocks(campaign, bench, plan);
   study.add(campaign, campaign.run({.passes = plan.passes}), aes_folder_what);
   if (!device) record.skipped.push_back({"coprocessor", no_device});
+  const auto is_of_files = [](const Point& point) {
+    return point.factors.find("files") != nullptr;
+  };
   if (record.complete && !std::ranges::any_of(campaign.points, is_of_files))
     throw core::Error("nothing could be measured: " + campaign.skipped.back().reason);
-  record.sentences.push_back(location_sentence({record, campaign.points, *reports()[0]}, location));
+  const char* const where = location.in_memory           ? "location.memory"
+                            : !options.directory.empty() ? "location.wanted"
+                                                         : "location.elsewhere";
+  record.sentences.push_back(StudyViews{record, campaign.points, *reports()[0]}
+                                 .caption(where, {{"directory", location.directory}})
+                                 .note);
   add_views(record, campaign.points, plan.pus);
   add_device_views(record, campaign.points, device ? device->about : "");
   return study.finish({"outliers"});  // which it looks for

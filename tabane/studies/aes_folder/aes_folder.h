@@ -6,8 +6,8 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <deque>
 #include <functional>
-#include <memory>
 #include <optional>
 #include <span>
 #include <string>
@@ -15,6 +15,7 @@
 
 #include "tabane/core/temporary_file.h"
 #include "tabane/crypto/cbc_cipher.h"
+#include "tabane/crypto/secret.h"
 #include "tabane/lab/study/study.h"
 
 namespace tabane::lab {
@@ -38,19 +39,7 @@ Record run_aes_folder(const core::Topology& topology, const AesFolderOptions& op
 
 namespace aes_folder {
 
-// ---- where the files are ----
-
-struct FileLocation {
-  std::string directory;
-  bool in_memory = false;  // tmpfs or ramfs
-  bool wanted = false;     // by the user
-  std::uint64_t free_bytes = 0;
-};
-
-// Finds where files are written: `wanted`, or if it is empty /dev/shm, or if that is not a writable
-// memory file system the system's directory for temporary files.
-// throws: core::UsageError if `wanted` is not a directory in which files can be made.
-FileLocation find_location(const std::string& wanted);
+// ---- files ----
 
 // A directory with an input and an output directory in it. Removes what a killed study left
 // next to it.
@@ -88,15 +77,6 @@ struct FolderKey {
 
 enum class Schedule { fixed, dynamic };  // OpenMP's static and dynamic
 
-// Encrypts every regular file of directory `in` to a file of the same name in directory `out`.
-// throws: core::SystemError naming a file that failed; core::Error if OpenSSL or OpenMP fails.
-void encrypt_folder(const std::string& in, const std::string& out, const FolderKey& key,
-                    unsigned threads, Schedule schedule);
-
-// Copies every regular file as cp does: inside the kernel where it can, else by reading and
-// writing. throws: as encrypt_folder().
-void copy_folder(const std::string& in, const std::string& out, unsigned threads);
-
 // What is left out of the program; each value leaves out everything before it too.
 enum class Without {
   nothing,
@@ -107,77 +87,34 @@ enum class Without {
   cipher,         // threads that start, share out the files and end
 };
 
-// Buffers and ciphers that the threads keep.
-class KeptBuffers {
- public:
-  // Allocates and touches two buffers a thread. largest: of the files, bytes.
+// Buffers and ciphers that the threads keep. The buffers have been touched, and begin at a page:
+// see crypto::PageBuffer.
+struct KeptBuffers {
+  // largest: of the files, bytes.
   KeptBuffers(unsigned threads, std::size_t largest, const FolderKey& key);
-  ~KeptBuffers();
-  KeptBuffers(const KeptBuffers&) = delete;
-  KeptBuffers& operator=(const KeptBuffers&) = delete;
 
-  struct PerThread {
-    std::vector<std::byte> memory;
-    std::span<std::byte> plain, sealed;
-    std::unique_ptr<crypto::CbcCipher> cipher;
+  struct OfThread {
+    explicit OfThread(const FolderKey& key) : cipher(key.key) {}
+    crypto::PageBuffer plain, sealed;
+    crypto::CbcCipher cipher;
   };
-  PerThread& of(int thread) { return threads_[static_cast<std::size_t>(thread)]; }
-
- private:
-  std::vector<PerThread> threads_;
+  std::size_t largest;
+  std::deque<OfThread> threads;
 };
 
-// Does encrypt_folder() with static scheduling and without something. kept: for at least `threads`
-// threads and the largest file. throws: as encrypt_folder().
-void encrypt_folder_without(Without what, const std::string& in, const std::string& out,
-                            const FolderKey& key, unsigned threads, KeptBuffers& kept);
+// Encrypts every regular file of directory `in` to a file of the same name in directory `out`.
+// kept: for at least `threads` threads and the largest file; null: nothing is left out. Without
+// reading, every file is as large as the largest.
+// throws: core::SystemError naming a file that failed; core::Error if OpenSSL or OpenMP fails.
+void encrypt_folder(const std::string& in, const std::string& out, const FolderKey& key,
+                    unsigned threads, Schedule schedule, Without without = Without::nothing,
+                    KeptBuffers* kept = nullptr);
 
-// Ends the threads that OpenMP keeps and gives back the memory that the allocator keeps, so that
-// the next run starts as a program does.
-void start_afresh();
+// Copies every regular file as cp does: inside the kernel where it can, else by reading and
+// writing. throws: as encrypt_folder().
+void copy_folder(const std::string& in, const std::string& out, unsigned threads);
 
-// How the allocator deals with large blocks.
-enum class LargeBlocks {
-  as_it_adjusts,  // as glibc sets itself once a block of that size was freed
-  kept,           // neither mapped one by one nor given back
-};
-// Returns false where the allocator has no such setting. largest: bytes of the largest block.
-bool set_allocator(LargeBlocks how, std::size_t largest);
-
-// ---- the coprocessor ----
-//
-// Where its time goes, and how many chains of which length it would take to beat the CPU. In
-// memory, without files.
-
-// A number of chains of one length, each as a file would be.
-struct Chains {
-  std::uint64_t count = 0, bytes = 0;  // bytes: of each
-
-  std::string label() const;  // "256 x 64 KiB"
-  // who: "device" or "cpu".
-  Factors point(const char* who) const;
-  friend bool operator==(const Chains&, const Chains&) = default;
-};
-
-inline constexpr const char* kToDevice = "to_device_s";  // seen beside the device's times
-inline constexpr const char* kKernel = "kernel_s";
-inline constexpr const char* kFromDevice = "from_device_s";
-
-// The default coprocessor, and the CPU with all its engines on the same data.
-struct DeviceBench {
-  std::string about;  // "NAME (PLATFORM), GPU of 132 units, 139 GiB"
-  bool is_cpu = false;
-  std::vector<Contender> contenders =
-      {};                            // both on all chains; first a launch with hardly any work
-  std::function<void()> check = {};  // throws: core::VerificationError if they differ in the bytes
-};
-// Null: there is no coprocessor, or it does not work; then `why` says so. lengths: of chains,
-// bytes; empty: chosen.
-std::optional<DeviceBench> open_device_bench(const FolderKey& key, const std::vector<unsigned>& pus,
-                                             const std::vector<std::uint64_t>& lengths, bool quick,
-                                             std::string& why);
-
-// ---- folders ----
+// ---- what is measured ----
 
 // What is encrypted: a number of files of one size.
 struct Folder {
@@ -186,19 +123,20 @@ struct Folder {
   std::string label() const;  // "100 x 4 MiB"
   // kind: "implementation" or "variant".
   Factors point(const char* kind, const char* name, const Level& threads) const;
-  friend bool operator==(const Folder&, const Folder&) = default;
 };
 
+inline constexpr const char* kAutomatic = "automatic";   // threads: the implementation chooses
+inline constexpr const char* kReport = "report_static";  // the report's program
+inline constexpr const char* kCopy = "copy";
+
+struct DeviceBench;
 struct FolderBench {
   Scratch& scratch;
   const FolderKey& key;
   const DeviceBench* device = nullptr;  // null: no coprocessor is measured
 };
 
-// ---- points {implementation, files, bytes, threads} ----
-
-inline constexpr const char* kAutomatic = "automatic";  // threads: the implementation chooses
-
+// Points {implementation, files, bytes, threads}.
 struct Implementation {
   const char* name;   // the level of the factor
   const char* title;  // "OpenMP static"
@@ -220,60 +158,68 @@ std::vector<Contender> contenders(const FolderBench& bench, const Folder& folder
 // throws: core::VerificationError; Stopped.
 void check_outputs(Visit& visit, const FolderBench& bench, const Folder& folder, unsigned threads);
 
-// ---- points {variant, files, bytes, threads} ----
-
-inline constexpr const char* kProgram = "program";  // the variant that is the program itself
+// Points {variant, files, bytes, threads}: the report's program, what it takes without one thing
+// after the other, and with a single change.
+struct Variant {
+  const char* name;               // the level of the factor
+  const char* removed = nullptr;  // in addition to what the one before goes without; null: nothing
+  Without without = Without::nothing;
+  Schedule schedule = Schedule::fixed;
+  bool memory_kept =
+      false;  // the allocator neither maps large blocks one by one nor gives any back
+};
+inline constexpr const char* kProgram = "program";
 inline constexpr const char* kDynamic = "schedule_dynamic";
 inline constexpr const char* kMemoryKept = "memory_kept";
 inline constexpr const char* kCopying = "copying_alone";
+inline constexpr Variant kVariants[] = {
+    {kProgram},
+    {"without_fresh_buffers", "fresh buffers", Without::fresh_buffers},
+    {"without_writing", "writing files", Without::writing},
+    {"without_reading", "reading files", Without::reading},
+    {"without_chain", "waiting in the chain", Without::chain},
+    {"without_cipher", "AES", Without::cipher},
+    {.name = kDynamic, .schedule = Schedule::dynamic},
+    {.name = kMemoryKept, .memory_kept = true}};
 
-// One thing after the other that the program goes without; each variant is also without those
-// before it.
-struct Removal {
-  Without what;
-  const char* variant;
-  const char* title;  // of what is gone
+// Measures all variants, and copying alone, in turn.
+void measure_variants(Visit& visit, const FolderBench& bench, const Folder& folder,
+                      unsigned threads, const Effort& effort);
+
+// ---- the coprocessor ----
+//
+// Where its time goes, and how many chains of which length it would take to beat the CPU. In
+// memory, without files.
+
+// Of a number of chains of one length, each as a file would be. who: "device" or "cpu".
+Factors chain_factors(const char* who, const Folder& chains);
+
+inline constexpr const char* kToDevice = "to_device_s";  // seen beside the device's times
+inline constexpr const char* kKernel = "kernel_s";
+inline constexpr const char* kFromDevice = "from_device_s";
+
+// The default coprocessor, and the CPU with all its engines on the same data.
+struct DeviceBench {
+  std::string about;  // "NAME (PLATFORM), GPU of 132 units, 139 GiB"
+  bool is_cpu = false;
+  std::vector<Contender> contenders =
+      {};                            // both on all chains; first a launch with hardly any work
+  std::function<void()> check = {};  // throws: core::VerificationError if they differ in the bytes
 };
-inline constexpr Removal kRemovals[] = {
-    {Without::fresh_buffers, "without_fresh_buffers", "fresh buffers"},
-    {Without::writing, "without_writing", "writing files"},
-    {Without::reading, "without_reading", "reading files"},
-    {Without::chain, "without_chain", "waiting in the chain"},
-    {Without::cipher, "without_cipher", "AES"}};
-
-// Measures the report's program, with removals and with single changes, in turn.
-void measure_causes(Visit& visit, const FolderBench& bench, const Folder& folder, unsigned threads,
-                    const Effort& effort);
+// Null: there is no coprocessor, or it does not work; then `why` says so. lengths: of chains,
+// bytes; empty: chosen.
+std::optional<DeviceBench> open_device_bench(const FolderKey& key, const std::vector<unsigned>& pus,
+                                             const std::vector<std::uint64_t>& lengths, bool quick,
+                                             std::string& why);
 
 // ---- what is shown ----
 
-inline constexpr const char* kReport = "report_static";  // the report's program
-inline constexpr const char* kCopy = "copy";
-std::array<const Record*, 2> reports();
-
-// What was seen with the samples; NaN where nothing was noted.
-std::vector<double> beside(const Point& point, const char* name);
-// Also where they were chosen.
-double threads_of(const Point& point);
-// Returns which values are beyond Tukey's far fence above the median; NaN, not known, is not.
-std::vector<bool> unusually_high(const std::vector<double>& values);
-
-// Rows of tables: the folders with a point of that kind, small files first; files: their number;
-// 0: any.
-std::vector<Factors> folders(const Points& points, const char* kind, double files = 0);
-// "files100.bytes4194304", "100 x 4 MiB"
-std::string folder_name(const Factors& row);
-Entry folder_label(const Points& points, const Factors& row);
-// The point of the row's folder with the least mean among imposed numbers of threads.
-Pick best_of(const std::string& who);
-
-// Adds tables of slow runs, and what coincides with them.
-void add_outlier_tables(const StudyViews& views);
-// Adds the chart of the runs in which outliers of the report's program lost most time.
-void add_order_of_runs(const StudyViews& views);
-
 // Adds limits to the results, and tables and charts. pus: the threads of copying as the limit.
 void add_views(Record& record, const Points& points, unsigned pus);
+// Those of slow runs and of what coincides with them, and the chart of the runs in which outliers
+// of the report's program lost most time.
+void add_outlier_tables(const StudyViews& views);
+void add_order_of_runs(const StudyViews& views);
 
 // The fewest chains, between the counts that were measured, from which on a is at most b; null:
 // never. counts: rising.
@@ -283,6 +229,21 @@ std::optional<double> crossover(const std::vector<double>& counts, const std::ve
 // Adds the table, the figure and the answer as a sentence. about: of the device; empty: none was
 // measured.
 void add_device_views(Record& record, const Points& points, const std::string& about);
+
+// What the views share.
+
+std::array<const Record*, 2> reports();  // of the host, of its coprocessor
+// What was seen with the samples; NaN where nothing was noted.
+std::vector<double> beside(const Point& point, const char* name);
+// Also where they were chosen.
+double threads_of(const Point& point);
+// Rows of tables: the folders with a point of that kind, small files first; files: their number;
+// 0: any.
+std::vector<Factors> folders(const Points& points, const char* kind, double files = 0);
+std::string folder_name(const Factors& row);                   // "files100.bytes4194304"
+Entry folder_label(const Points& points, const Factors& row);  // "100 x 4 MiB"
+// The point of the row's folder with the least mean among imposed numbers of threads.
+Pick best_of(const std::string& who);
 
 }  // namespace aes_folder
 }  // namespace tabane::lab

@@ -18,12 +18,8 @@
 
 namespace tabane::lab::aes_folder {
 
-std::string Chains::label() const {
-  return fmt::format("{} x {}", count, core::format_bytes(bytes));
-}
-
-Factors Chains::point(const char* who) const {
-  return {{"chains_by", who}, {"chains", count}, {"chain_bytes", bytes}};
+Factors chain_factors(const char* who, const Folder& chains) {
+  return {{"chains_by", who}, {"chains", chains.files}, {"chain_bytes", chains.bytes}};
 }
 
 namespace {
@@ -35,9 +31,9 @@ using Clock = std::chrono::steady_clock;
 constexpr std::uint64_t kKi = 1024, kMi = 1024 * 1024;
 constexpr std::uint64_t kBlock = crypto::kBlockBytes;  // of the launch with hardly any work
 
-std::vector<Chains> plan(std::vector<std::uint64_t> lengths, std::uint64_t most_bytes) {
+std::vector<Folder> plan(std::vector<std::uint64_t> lengths, std::uint64_t most_bytes) {
   if (lengths.empty()) lengths = {4 * kKi, 64 * kKi, kMi};
-  std::vector<Chains> works = {{1, kBlock}};
+  std::vector<Folder> works = {{1, kBlock}};
   for (const std::uint64_t length : lengths) {
     const std::uint64_t bytes = (length + kBlock - 1) / kBlock * kBlock;
     if (bytes <= kBlock) continue;
@@ -61,7 +57,7 @@ class BothCiphers {
       ciphers_.push_back(std::make_unique<crypto::CbcCipher>(key.key));
   }
 
-  Sample by_device(const Chains& chains) {
+  Sample by_device(const Folder& chains) {
     const auto steps = slot_.encrypt_step_by_step(place(chains));
     return {.seconds = steps.to_device_s + steps.kernel_s + steps.from_device_s,
             .beside = {{kToDevice, steps.to_device_s},
@@ -69,7 +65,7 @@ class BothCiphers {
                        {kFromDevice, steps.from_device_s}}};
   }
 
-  Sample by_cpu(const Chains& chains) {
+  Sample by_cpu(const Folder& chains) {
     const std::span<const ChainPiece> all = place(chains);
     const auto begin = Clock::now();
     pool_.run([&](std::size_t i) {
@@ -81,8 +77,8 @@ class BothCiphers {
   }
 
   // throws: core::VerificationError if the two do not give the same bytes.
-  void check(const Chains& chains) {
-    const auto out = slot_.out().first(chains.count * chains.bytes);
+  void check(const Folder& chains) {
+    const auto out = slot_.out().first(chains.files * chains.bytes);
     by_device(chains);
     const std::vector<std::byte> from_device(out.begin(), out.end());
     std::ranges::fill(out, std::byte{0});
@@ -93,10 +89,10 @@ class BothCiphers {
 
  private:
   // The positions of the chains, with their initialisation vectors as at the start.
-  std::span<const ChainPiece> place(const Chains& chains) {
+  std::span<const ChainPiece> place(const Folder& chains) {
     pieces_.clear();
-    ivs_.assign(chains.count, iv_);
-    for (std::size_t i = 0; i < chains.count; ++i) {
+    ivs_.assign(chains.files, iv_);
+    for (std::size_t i = 0; i < chains.files; ++i) {
       const std::size_t at = i * chains.bytes;
       pieces_.push_back({slot_.in().data() + at, slot_.out().data() + at, chains.bytes, &ivs_[i]});
     }
@@ -128,10 +124,12 @@ std::optional<DeviceBench> open_device_bench(const FolderKey& key, const std::ve
                       .is_cpu = all.list[index].kind == device::Kind::cpu};
     const std::uint64_t most = (bench.is_cpu ? 64 : 256) * kMi / (quick ? 4 : 1);
     const auto both = std::make_shared<BothCiphers>(key, pus, index, most);
-    const std::vector<Chains> works = plan(lengths, most);
-    for (const Chains& chains : works) {
-      bench.contenders.push_back({chains.point("device"), [=] { return both->by_device(chains); }});
-      bench.contenders.push_back({chains.point("cpu"), [=] { return both->by_cpu(chains); }});
+    const std::vector<Folder> works = plan(lengths, most);
+    for (const Folder& chains : works) {
+      bench.contenders.push_back(
+          {chain_factors("device", chains), [=] { return both->by_device(chains); }});
+      bench.contenders.push_back(
+          {chain_factors("cpu", chains), [=] { return both->by_cpu(chains); }});
     }
     bench.check = [both, chains = works.back()] { both->check(chains); };
     return bench;
@@ -147,14 +145,17 @@ namespace {
 
 const Factors kDevice{{"chains_by", "device"}}, kCpu{{"chains_by", "cpu"}};
 
-double number_in(const Factors& row, const char* factor) { return row.find(factor)->number(); }
-
 std::vector<Factors> rows_of_chains(const Points& points) {
   std::vector<Factors> rows = combinations(points, {"chain_bytes", "chains"}, kDevice);
   std::erase_if(rows, [&](const Factors& row) {
-    return !ratio_in_turn(points.find(row.with(kCpu)), points.find(row));
+    return row.number("chain_bytes") == kBlock ||
+           !ratio_in_turn(points.find(row.with(kCpu)), points.find(row));
   });
   return rows;
+}
+
+std::string label_of(const Factors& row) {
+  return fmt::format("{:.0f} x {}", row.number("chains"), show(row.number("chain_bytes"), "B"));
 }
 
 // The median of what was seen with the device's times; NaN: it was not measured.
@@ -163,61 +164,48 @@ double seen(const Points& points, const Factors& row, const char* name) {
   return point == nullptr ? std::nan("") : median_beside(*point, name).value_or(std::nan(""));
 }
 
-std::string label_of(const Factors& row) {
-  return Chains{static_cast<std::uint64_t>(number_in(row, "chains")),
-                static_cast<std::uint64_t>(number_in(row, "chain_bytes"))}
-      .label();
+// Parts of the device's time, each of runs of its own: so none is shown as less than nothing.
+constexpr const char* kParts[] = {"to it", "launch", "waiting in the chain", "more chains",
+                                  "from it"};
+std::array<double, std::size(kParts)> seconds_of_parts(const Points& points, const Factors& row) {
+  const double launch = seen(points, chain_factors("device", {1, kBlock}), kKernel),
+               alone = seen(points, row.with({{"chains", 1}}), kKernel);
+  return {seen(points, row, kToDevice), launch, alone - launch, seen(points, row, kKernel) - alone,
+          seen(points, row, kFromDevice)};
 }
 
 void where_time_goes(const StudyViews& views, const std::vector<Factors>& rows) {
-  const double launch = seen(views.points, Chains{1, kBlock}.point("device"), kKernel);
-  // A part of the device's time, never below 0: the parts are of runs of their own.
-  const auto part = [](std::function<double(const Points&, const Factors&)> seconds) -> Cell {
-    return [seconds = std::move(seconds)](const Points& points, const Factors& row) {
-      const double whole = points.find(row)->median();
-      return Entry(std::max(0.0, seconds(points, row) / whole), "share");
-    };
-  };
-  const auto step = [](const char* name) {
-    return [name](const Points& points, const Factors& row) { return seen(points, row, name); };
-  };
-  const auto alone = [](const Points& points, const Factors& row) {
-    return seen(points, row.with({{"chains", 1}}), kKernel);
-  };
-  views.table("device.table",
-              {{"chains", [](const Points&, const Factors& row) { return Entry(label_of(row)); }},
-               {"coprocessor", time_of()},
-               {"to it", part(step(kToDevice))},
-               {"launch", part([=](const Points&, const Factors&) { return launch; })},
-               {"waiting in the chain", part([=](const Points& points, const Factors& row) {
-                  return alone(points, row) - launch;
-                })},
-               {"more chains", part([=](const Points& points, const Factors& row) {
-                  return seen(points, row, kKernel) - alone(points, row);
-                })},
-               {"from it", part(step(kFromDevice))},
-               {"CPU, all PUs", time_of(kCpu)},
-               {"CPU / coprocessor", ratio_of(kCpu, {})}},
-              only(rows, "chain_bytes", [](double bytes) { return bytes != kBlock; }));
+  std::vector<Column> columns = {
+      {"chains", [](const Points&, const Factors& row) { return Entry(label_of(row)); }},
+      {"coprocessor", time_of()}};
+  for (std::size_t i = 0; i < std::size(kParts); ++i)
+    columns.push_back({kParts[i], [i](const Points& points, const Factors& row) {
+                         const double whole = points.find(row)->median();
+                         return Entry(std::max(0.0, seconds_of_parts(points, row)[i] / whole),
+                                      "share");
+                       }});
+  columns.insert(columns.end(),
+                 {{"CPU, all PUs", time_of(kCpu)}, {"CPU / coprocessor", ratio_of(kCpu, {})}});
+  views.table("device.table", columns, rows);
 }
 
 // What the device reaches: where it crosses the CPU, and at its best.
 struct DeviceAnswer {
   std::vector<std::string> crossings;  // "from 800 of 64 KiB on"
   core::Ratio best;                    // CPU / device
-  Factors best_chains = Chains().point("device");
+  Factors best_chains = {};
 };
 
 // Adds the curves of one length, with transfers and without, and a mark where the first crosses.
 void add_length(const Points& points, const std::vector<Factors>& rows, Curves& curves,
                 DeviceAnswer& answer) {
-  const std::string size = show(number_in(rows.front(), "chain_bytes"), "B");
-  Curve with_transfers{.name = size}, without{.name = size + ", no transfers"};
+  const std::string size = show(rows.front().number("chain_bytes"), "B");
+  Curve with_transfers = curve_of(size, ratio_of(kCpu, {}), points, rows, "chains"),
+        without{.name = size + ", no transfers"};
   for (const Factors& row : rows) {
     const Point* cpu = points.find(row.with(kCpu));
+    add_place(without, row.number("chains"), cpu->median() / seen(points, row, kKernel), {});
     const core::Ratio ratio = *ratio_in_turn(cpu, points.find(row));
-    add_place(with_transfers, number_in(row, "chains"), ratio.value, ratio.interval);
-    add_place(without, number_in(row, "chains"), cpu->median() / seen(points, row, kKernel), {});
     if (ratio.value > answer.best.value) answer.best = ratio, answer.best_chains = row;
   }
   const std::vector<double> even(rows.size(), 1);
@@ -245,15 +233,14 @@ std::string sentence_of(const StudyViews& views, const DeviceAnswer& answer) {
 // "2.4 to 5.8": how many times as long the report's coprocessor took as its host.
 std::string published_range() {
   const auto [host, phi] = reports();
-  double least = INFINITY, most = 0;
+  std::vector<double> times;
   for (const Result& result : phi->results) {
     const Result* beside = host->find(result.name);
-    if (!result.name.starts_with("aes_folder.best.") || beside == nullptr) continue;
-    if (!result.value || !beside->value) continue;
-    least = std::min(least, *result.value / *beside->value);
-    most = std::max(most, *result.value / *beside->value);
+    if (result.name.starts_with("aes_folder.best.") && beside != nullptr && result.value &&
+        beside->value)
+      times.push_back(*result.value / *beside->value);
   }
-  return fmt::format("{:.2g} to {:.2g}", least, most);
+  return fmt::format("{:.2g} to {:.2g}", std::ranges::min(times), std::ranges::max(times));
 }
 
 }  // namespace
@@ -281,7 +268,7 @@ void add_device_views(Record& record, const Points& points, const std::string& a
   DeviceAnswer answer;
   for (const double bytes : points.numbers("chain_bytes", kDevice)) {
     const auto of_length = only(rows, "chain_bytes", [=](double one) { return one == bytes; });
-    if (bytes != kBlock && !of_length.empty()) add_length(points, of_length, curves, answer);
+    if (!of_length.empty()) add_length(points, of_length, curves, answer);
   }
   curves.marks.push_back({.at = 1, .label = "as fast", .vertical = false});
   const std::string sentence = sentence_of(views, answer);

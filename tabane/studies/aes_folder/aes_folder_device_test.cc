@@ -19,14 +19,14 @@ TEST(Crossover, IsWhereOneLineFallsBelowTheOther) {
   EXPECT_FALSE(crossover({}, {}, {}));
 }
 
-void add(Points& points, const Chains& chains, double to, double kernel, double from, double cpu) {
-  Point device{.factors = chains.point("device"),
+void add(Points& points, const Folder& chains, double to, double kernel, double from, double cpu) {
+  Point device{.factors = chain_factors("device", chains),
                .samples = std::vector<double>(6, to + kernel + from)};
   device.beside[kToDevice].assign(6, to);
   device.beside[kKernel].assign(6, kernel);
   device.beside[kFromDevice].assign(6, from);
   points.add(device);
-  points.add({.factors = chains.point("cpu"), .samples = std::vector<double>(6, cpu)});
+  points.add({.factors = chain_factors("cpu", chains), .samples = std::vector<double>(6, cpu)});
 }
 
 // A launch takes 1 s, a chain 3 s more, and 4 or 16 of them together no more than one.

@@ -122,12 +122,12 @@ TEST_F(AesFolder, ProgramWithoutSomethingWritesTheSameBytesOrNothing) {
   KeptBuffers kept(2, 5000, key_);
   for (Without what : {Without::nothing, Without::fresh_buffers}) {
     scratch.empty_output();
-    encrypt_folder_without(what, scratch.in(), scratch.out(), key_, 2, kept);
+    encrypt_folder(scratch.in(), scratch.out(), key_, 2, Schedule::fixed, what, &kept);
     EXPECT_EQ(digest_of_directory(scratch.out()), whole);
   }
   scratch.empty_output();
   for (Without what : {Without::writing, Without::reading, Without::chain, Without::cipher}) {
-    encrypt_folder_without(what, scratch.in(), scratch.out(), key_, 2, kept);
+    encrypt_folder(scratch.in(), scratch.out(), key_, 2, Schedule::fixed, what, &kept);
     EXPECT_TRUE(fs::is_empty(scratch.out()));
   }
 }

@@ -14,21 +14,6 @@
 
 namespace tabane::lab::aes_folder {
 
-std::vector<bool> unusually_high(const std::vector<double>& values) {
-  std::vector<double> known;
-  std::copy_if(values.begin(), values.end(), std::back_inserter(known),
-               [](double v) { return !std::isnan(v); });
-  double from = std::numeric_limits<double>::infinity();
-  if (!known.empty()) {
-    const double middle = core::median(known);
-    for (const std::size_t i : core::outliers_far_fence(known))
-      if (known[i] > middle) from = std::min(from, known[i]);
-  }
-  std::vector<bool> high;
-  for (const double v : values) high.push_back(v >= from);
-  return high;
-}
-
 namespace {
 
 // Slow runs of several points, each held against those of its own point.
@@ -157,28 +142,32 @@ std::vector<RunSigns> seen_in(const Points& points, const Factors& row) {
 }
 
 void coincidences(const StudyViews& views) {
-  std::array<std::vector<RunSigns>, 4> groups;  // as the columns of the table
+  // Of each column of the table: outliers and normal runs of the report's program, and of all.
+  constexpr std::size_t kColumns = 4;
+  std::array<double, kColumns> runs{};
+  std::array<std::array<double, kColumns>, kNone + 1> seen{};
   for (const Factors& row : folders(views.points, "implementation")) {
-    for (const RunSigns& seen : seen_in(views.points, row)) {
-      const std::size_t normal = seen.slow ? 0 : 1;
-      groups[2 + normal].push_back(seen);
-      if (seen.by_report) groups[normal].push_back(seen);
+    for (const RunSigns& run : seen_in(views.points, row)) {
+      for (const std::size_t first : {0, 2}) {
+        if (first == 0 && !run.by_report) continue;
+        const std::size_t column = first + (run.slow ? 0 : 1);
+        ++runs[column];
+        for (std::size_t k = 0; k <= kNone; ++k) seen[k][column] += run.kinds[k];
+      }
     }
   }
-  if (groups[3].empty()) return;
+  if (runs.back() == 0) return;
   Rows rows{{"in the same run", "OpenMP static: outliers", "normal runs",
              "all implementations: outliers", "normal runs"},
             {{"runs"}}};
-  for (const auto& group : groups) rows.rows[0].push_back(count(group.size()));
+  for (const double number : runs) rows.rows[0].push_back(count_entry(number));
   for (std::size_t k = 0; k <= kNone; ++k) {
     rows.rows.push_back({kCoincidences[k].what});
-    for (const auto& group : groups) {
-      const auto n = std::count_if(group.begin(), group.end(),
-                                   [&](const RunSigns& seen) { return seen.kinds[k]; });
-      const double share = static_cast<double>(n) / static_cast<double>(group.size());
-      rows.rows.back().push_back(group.empty() ? Entry()
-                                               : fmt::format("{} ({})", n, show_percent(share)));
-    }
+    for (std::size_t column = 0; column < kColumns; ++column)
+      rows.rows.back().push_back(runs[column] == 0
+                                     ? Entry()
+                                     : fmt::format("{} ({})", seen[k][column],
+                                                   show_percent(seen[k][column] / runs[column])));
   }
   views.table("coincidences", std::move(rows));
 }

@@ -31,7 +31,7 @@ bool chosen(const Point* point) { return !point->factors.find("threads")->is_num
 
 double mean_of(const Point* point) { return core::mean(point->samples); }
 
-std::string size_text(const Factors& row) { return show(row.find("bytes")->number(), "B"); }
+std::string size_text(const Factors& row) { return show(row.number("bytes"), "B"); }
 
 }  // namespace
 
@@ -42,19 +42,18 @@ double threads_of(const Point& point) {
 std::vector<Factors> folders(const Points& points, const char* kind, double files) {
   std::vector<Factors> found = combinations(points, {"bytes", "files"});
   std::erase_if(found, [&](const Factors& row) {
-    if (files != 0 && row.find("files")->number() != files) return true;
+    if (files != 0 && row.number("files") != files) return true;
     return points.words(kind, row).empty();
   });
   return found;
 }
 
 Entry folder_label(const Points&, const Factors& row) {
-  return row.find("files")->text() + " x " + size_text(row);
+  return row.text("files") + " x " + size_text(row);
 }
 
 std::string folder_name(const Factors& row) {
-  return fmt::format("files{:.0f}.bytes{:.0f}", row.find("files")->number(),
-                     row.find("bytes")->number());
+  return fmt::format("files{:.0f}.bytes{:.0f}", row.number("files"), row.number("bytes"));
 }
 
 Pick best_of(const std::string& who) {
@@ -155,67 +154,35 @@ void threads_map(const StudyViews& views, double files, const Implementation& on
 
 // ---- against the limit ----
 
-// A folder, and the threads: all have as many, or each has its own choice.
-std::vector<Factors> rows_against_limit(const Points& points, const Level& pus) {
-  std::vector<Factors> rows;
-  for (const Factors& folder : folders(points, "implementation")) {
-    const auto add = [&](const std::string& title, const Level& others, const Level& tabane) {
-      const Factors row = folder.with({{"title", title}, {"others", others}, {"tabane", tabane}});
-      const auto measured = [&](const char* who, const Level& threads) {
-        return points.find(folder.with({{"implementation", who}, {"threads", threads}})) != nullptr;
-      };
-      if (measured(kCopy, others) &&
-          (measured("tabane_cbc", tabane) || measured("tabane_gcm", tabane)))
-        rows.push_back(row);
-    };
-    if (pus != Level(1)) add("1 thread", 1, 1);
-    add(pus.text() + (pus == Level(1) ? " thread" : " threads"), pus, pus);
-    add("each chooses", pus, kAutomatic);
-  }
-  return rows;
-}
-
-// The point of the row's folder with the row's threads of `whose`: "others" or "tabane".
-Pick with_threads(const char* who, const char* whose) {
-  return Pick([=](const Points& points, const Factors& row) {
-    return points.find({{"implementation", who},
-                        {"files", *row.find("files")},
-                        {"bytes", *row.find("bytes")},
-                        {"threads", *row.find(whose)}});
-  });
-}
-
-// a / b in turn with its interval, where a difference is seen.
-Cell compared(const Pick& a, const Pick& b) {
-  return [a, b](const Points& points, const Factors& row) {
-    const Point *one = a(points, row), *other = b(points, row);
-    const auto ratio = ratio_in_turn(one, other);
-    return ratio && ratio->undecided() ? Entry("no difference seen") : ratio_entry(one, other);
-  };
-}
-
 void against_limit(const StudyViews& views, const Level& pus) {
-  const Pick copy = with_threads(kCopy, "others"), report = with_threads(kReport, "others"),
-             cbc = with_threads("tabane_cbc", "tabane"), gcm = with_threads("tabane_gcm", "tabane");
-  views.table("against_limit",
-              {{"files, threads",
-                [](const Points& points, const Factors& row) {
-                  return Entry(folder_label(points, row).text + ", " + row.find("title")->word());
-                }},
-               {"runs", shown_of(copy,
-                                 [](const Point& point) {
-                                   return count_entry(static_cast<double>(point.samples.size()));
-                                 })},
-               {"copying", time_of(copy)},
-               {"OpenMP static", time_of(report)},
-               {"tabane CBC", time_of(cbc)},
-               {"tabane GCM", time_of(gcm)},
-               {"static / copying", compared(report, copy)},
-               {"CBC / copying", compared(cbc, copy)},
-               {"GCM / copying", compared(gcm, copy)},
-               {"CBC / static", compared(cbc, report)},
-               {"GCM / static", compared(gcm, report)}},
-              rows_against_limit(views.points, pus));
+  Rows rows{{"files, threads", "runs", "copying", "OpenMP static", "tabane CBC", "tabane GCM",
+             "static / copying", "CBC / copying", "GCM / copying", "CBC / static", "GCM / static"},
+            {}};
+  // All have as many threads, or each has its own choice.
+  const auto add = [&](const Factors& folder, const std::string& title, const Level& others,
+                       const Level& tabane) {
+    const auto find = [&](const char* who, const Level& threads) {
+      return views.points.find(folder.with({{"implementation", who}, {"threads", threads}}));
+    };
+    const Point *copy = find(kCopy, others), *report = find(kReport, others),
+                *cbc = find("tabane_cbc", tabane), *gcm = find("tabane_gcm", tabane);
+    if (copy == nullptr || (cbc == nullptr && gcm == nullptr)) return;
+    std::vector<Entry> row = {folder_label(views.points, folder).text + ", " + title,
+                              count_entry(static_cast<double>(copy->samples.size()))};
+    for (const Point* point : {copy, report, cbc, gcm}) row.push_back(median_entry(point));
+    for (const auto& [a, b] :
+         {std::pair(report, copy), {cbc, copy}, {gcm, copy}, {cbc, report}, {gcm, report}}) {
+      const auto ratio = ratio_in_turn(a, b);
+      row.push_back(ratio && ratio->undecided() ? "no difference seen" : ratio_entry(a, b));
+    }
+    rows.rows.push_back(std::move(row));
+  };
+  for (const Factors& folder : folders(views.points, "implementation")) {
+    if (pus != Level(1)) add(folder, "1 thread", 1, 1);
+    add(folder, pus.text() + (pus == Level(1) ? " thread" : " threads"), pus, pus);
+    add(folder, "each chooses", pus, kAutomatic);
+  }
+  views.table("against_limit", std::move(rows));
 }
 
 void limit_chart(const StudyViews& views, double files, const Level& pus) {
@@ -255,22 +222,24 @@ Entry share_of(const Point& whole, const Point& from, const Point* to) {
 }
 
 void causes(const StudyViews& views, const Level& pus) {
+  const Points& points = views.points;
+  const std::vector<Factors> rows = folders(points, "variant");
   const auto variant = [&](const char* name) {
     return Factors{{"variant", name}, {"threads", pus}};
   };
-  const Factors program = variant(kProgram), kept_buffers = variant(kRemovals[0].variant);
+  const Factors program = variant(kProgram), kept_buffers = variant(kVariants[1].name);
   std::vector<std::string> heads = {"files", "time"};
-  for (const Removal& removal : kRemovals) heads.push_back(removal.title);
+  for (const Variant& one : kVariants)
+    if (one.removed != nullptr) heads.emplace_back(one.removed);
   heads.insert(heads.end(), {"threads", "page faults", "with kept buffers"});
-  const std::vector<Factors> rows = folders(views.points, "variant");
-  const Points& points = views.points;
-  views.table("removals", rows_of(heads, rows, [&](const Factors& row) {
+  views.table("removals", rows_of(heads, rows, [&](const Factors& row) -> std::vector<Entry> {
                 const Point* whole = points.find(row.with(program));
+                if (whole == nullptr) return {};
                 const Point* from = whole;
-                if (whole == nullptr) return std::vector<Entry>();
                 std::vector<Entry> entries = {folder_label(points, row), median_entry(whole)};
-                for (const Removal& removal : kRemovals) {
-                  const Point* to = points.find(row.with(variant(removal.variant)));
+                for (const Variant& one : kVariants) {
+                  if (one.removed == nullptr) continue;
+                  const Point* to = points.find(row.with(variant(one.name)));
                   entries.push_back(to == nullptr ? "not measured" : share_of(*whole, *from, to));
                   if (to != nullptr) from = to;
                 }

@@ -1,14 +1,19 @@
 // The timed runs of the study aes-folder.
+#include <fmt/format.h>
+#include <malloc.h>
+#include <omp.h>
 #include <sys/resource.h>
 #include <unistd.h>
 
 #include <algorithm>
+#include <climits>
 #include <cstdlib>
-#include <fstream>
 #include <limits>
 
 #include "tabane/core/clock.h"
 #include "tabane/core/error.h"
+#include "tabane/core/system_files.h"
+#include "tabane/lab/environment.h"
 #include "tabane/studies/aes_folder/aes_folder.h"
 #include "tabane/tools/encrypt/job.h"
 
@@ -20,38 +25,27 @@ namespace {
 using Counters = std::vector<std::pair<const char*, double>>;
 constexpr double kUnknown = std::numeric_limits<double>::quiet_NaN();
 
-// Seconds that the hypervisor gave to others while this machine's CPUs had work: the eighth number
-// of the first line. Steps of 10 ms.
-double steal_seconds() {
-  std::ifstream file("/proc/stat");
-  std::string word;
-  file >> word;
-  double ticks = 0;
-  for (int i = 0; i < 8; ++i) file >> ticks;
-  return file && word == "cpu" ? ticks / static_cast<double>(sysconf(_SC_CLK_TCK)) : kUnknown;
-}
-
 // Seconds in which some task of the machine waited for `what`: the line "some avg10=… total=µs".
 double pressure_seconds(const std::string& what) {
-  std::ifstream file("/proc/pressure/" + what);
-  std::string word;
-  while (file >> word) {
-    if (word.starts_with("total=")) return std::strtod(word.c_str() + 6, nullptr) * 1e-6;
-  }
-  return kUnknown;
+  constexpr std::string_view kTotal = "total=";
+  const std::string line = core::SystemFiles().field("/proc/pressure/" + what, "some").value_or("");
+  const std::size_t at = line.find(kTotal);
+  return at == line.npos ? kUnknown : std::atof(line.c_str() + at + kTotal.size()) * 1e-6;
 }
 
+// steal_s: what the hypervisor gave to others while this machine's CPUs had work, in steps of
+// 10 ms.
 Counters machine_counters() {
-  return {{"steal_s", steal_seconds()},
+  const auto ticks = cpu_ticks(core::SystemFiles());
+  return {{"steal_s", ticks ? ticks->back() / static_cast<double>(sysconf(_SC_CLK_TCK)) : kUnknown},
           {"machine_cpu_wait_s", pressure_seconds("cpu")},
           {"machine_io_wait_s", pressure_seconds("io")}};
 }
 
-double seconds(const timeval& t) {
-  return static_cast<double>(t.tv_sec) + static_cast<double>(t.tv_usec) * 1e-6;
-}
-
 Counters process_counters() {
+  const auto seconds = [](const timeval& t) {
+    return static_cast<double>(t.tv_sec) + static_cast<double>(t.tv_usec) * 1e-6;
+  };
   struct rusage used {};
   getrusage(RUSAGE_SELF, &used);
   return {{"cpu_s", seconds(used.ru_utime) + seconds(used.ru_stime)},
@@ -65,9 +59,13 @@ void add_differences(Sample& sample, const Counters& after, const Counters& befo
     sample.beside.emplace_back(after[i].first, after[i].second - before[i].second);
 }
 
-// Times work in a process without threads and memory of earlier runs; empties the output after it.
+// Times work as of a program that has just started, without the threads that OpenMP keeps and the
+// memory that the allocator keeps; empties the output after it.
 Sample timed(const FolderBench& bench, const std::function<void()>& work) {
-  start_afresh();
+  omp_pause_resource_all(omp_pause_soft);
+#if defined(__GLIBC__)
+  malloc_trim(0);
+#endif
   core::Clock& clock = core::tick_clock();
   // Reading files of the system makes work of its own: it stays outside of the process's counters.
   const Counters machine = machine_counters(), process = process_counters();
@@ -102,7 +100,7 @@ unsigned run_tabane(const FolderBench& bench, unsigned threads) {
   request.cipher = cipher;
   request.in = kEncrypts ? bench.scratch.in() : bench.scratch.out();
   if (kEncrypts) request.out = bench.scratch.out();
-  std::copy(bench.key.key.begin(), bench.key.key.end(), request.key.bytes().begin());
+  std::ranges::copy(bench.key.key, request.key.bytes().begin());
   if (cipher == encrypt::Cipher::aes_128_cbc) request.fixed_iv = bench.key.iv;
   request.force = kEncrypts;
   request.threads = threads;
@@ -116,24 +114,13 @@ unsigned run_tabane(const FolderBench& bench, unsigned threads) {
 }
 
 constexpr Implementation kImplementations[] = {
-    {"report_static", "OpenMP static", false, false, run_report<Schedule::fixed>},
+    {kReport, "OpenMP static", false, false, run_report<Schedule::fixed>},
     {"report_dynamic", "OpenMP dynamic", false, false, run_report<Schedule::dynamic>},
     {"tabane_cbc", "tabane CBC", true, false, run_tabane<encrypt::Cipher::aes_128_cbc>},
     {"tabane_gcm", "tabane GCM", true, false, run_tabane<encrypt::Cipher::aes_256_gcm>},
     {"tabane_device", "coprocessor", true, true,
      run_tabane<encrypt::Cipher::aes_128_cbc, encrypt::Direction::encrypt, crypto::Engine::opencl>},
-    {"copy", "copying", false, false, run_copy}};
-
-Contender contender(const FolderBench& bench, const Implementation& one, const Folder& folder,
-                    unsigned threads) {
-  const Level level = threads == 0 ? Level(kAutomatic) : Level(threads);
-  return {folder.point("implementation", one.name, level), [&bench, &one, threads] {
-            unsigned taken = 0;
-            Sample sample = timed(bench, [&] { taken = one.run(bench, threads); });
-            sample.beside.emplace_back("threads_taken", taken);
-            return sample;
-          }};
-}
+    {kCopy, "copying", false, false, run_copy}};
 
 }  // namespace
 
@@ -141,86 +128,101 @@ std::span<const Implementation> implementations() { return kImplementations; }
 
 std::vector<Contender> contenders(const FolderBench& bench, const Folder& folder,
                                   const std::vector<unsigned>& threads) {
-  std::vector<Contender> all;
   constexpr std::uint64_t kMostOnCpu = std::uint64_t{16} << 20;  // bytes, on a CPU as a device
+  const bool on_device = bench.device != nullptr &&
+                         (!bench.device->is_cpu || folder.files * folder.bytes <= kMostOnCpu);
+  std::vector<Contender> all;
+  const auto add = [&](const Implementation& one, const Level& level, unsigned number) {
+    all.push_back({folder.point("implementation", one.name, level), [&bench, &one, number] {
+                     unsigned taken = 0;
+                     Sample sample = timed(bench, [&] { taken = one.run(bench, number); });
+                     sample.beside.emplace_back("threads_taken", taken);
+                     return sample;
+                   }});
+  };
   for (const Implementation& one : kImplementations) {
-    if (one.on_device) {
-      const bool fits = bench.device != nullptr &&
-                        (!bench.device->is_cpu || folder.files * folder.bytes <= kMostOnCpu);
-      if (fits) all.push_back(contender(bench, one, folder, 0));
-      continue;
-    }
-    for (const unsigned t : threads) all.push_back(contender(bench, one, folder, t));
-    if (one.chooses) all.push_back(contender(bench, one, folder, 0));
+    if (one.on_device && !on_device) continue;
+    for (const unsigned number : threads)
+      if (!one.on_device) add(one, number, number);
+    if (one.chooses) add(one, kAutomatic, 0);
   }
   return all;
 }
 
 void check_outputs(Visit& visit, const FolderBench& bench, const Folder& folder, unsigned threads) {
-  const auto digest_after = [&](auto run) {
+  std::string cipher_text;  // of the report's program
+  for (const Implementation& one : kImplementations) {
+    if (one.on_device && bench.device == nullptr) continue;
     visit.show(0);
-    run(bench, threads);
-    std::string digest = digest_of_directory(bench.scratch.out());
+    one.run(bench, threads);
+    if (one.run == run_tabane<encrypt::Cipher::aes_256_gcm>) {
+      run_tabane<encrypt::Cipher::aes_256_gcm, encrypt::Direction::verify>(bench, threads);
+    } else {
+      const std::string digest = digest_of_directory(bench.scratch.out());
+      if (cipher_text.empty()) cipher_text = digest;
+      const bool copies = one.run == run_copy;
+      if (digest != (copies ? digest_of_directory(bench.scratch.in()) : cipher_text))
+        throw core::VerificationError(fmt::format("{}: what {} wrote", folder.label(), one.title),
+                                      1, 0);
+    }
     bench.scratch.empty_output();
-    return digest;
-  };
-  const auto expect_equal = [&](const char* what, const std::string& expected,
-                                const std::string& got) {
-    if (expected != got) throw core::VerificationError(folder.label() + ": " + what, 1, 0);
-  };
-  const std::string cipher_text = digest_after(run_report<Schedule::fixed>);
-  expect_equal("the cipher text of the report's program with dynamic scheduling", cipher_text,
-               digest_after(run_report<Schedule::dynamic>));
-  expect_equal("the cipher text of tabane CBC against the report's program", cipher_text,
-               digest_after(run_tabane<encrypt::Cipher::aes_128_cbc>));
-  if (bench.device != nullptr)
-    expect_equal("the cipher text of the coprocessor against the report's program", cipher_text,
-                 digest_after(kImplementations[4].run));
-  expect_equal("the copied files", digest_of_directory(bench.scratch.in()), digest_after(run_copy));
-  run_tabane<encrypt::Cipher::aes_256_gcm>(bench, threads);
-  run_tabane<encrypt::Cipher::aes_256_gcm, encrypt::Direction::verify>(bench, threads);
-  bench.scratch.empty_output();
+  }
 }
 
-// ---- causes ----
+// ---- variants of the report's program ----
 
 namespace {
 
+// Has the allocator deal with blocks of up to `largest` bytes as glibc adjusts itself once it has
+// freed one, or keep them. Returns false where the allocator has no such setting.
+bool set_allocator(bool keeps, std::size_t largest) {
+#if defined(__GLIBC__)
+  // A block above M_MMAP_THRESHOLD (at first 128 KiB) is mapped by itself. Freeing it raises this
+  // threshold to the size mapped and M_TRIM_THRESHOLD, above which free memory at a heap's end goes
+  // back to the system, to twice that; both only up to 32 MiB.
+  constexpr std::size_t kFirst = 128 * 1024, kMost = 32 * 1024 * 1024, kPage = 4096;
+  const std::size_t mapped = (largest + 2 * sizeof(std::size_t) + kPage - 1) / kPage * kPage;
+  const bool adjusts = mapped > kFirst && mapped <= kMost;
+  const std::size_t map_above = keeps ? kMost : adjusts ? mapped : kFirst;
+  const std::size_t trim_above = keeps ? INT_MAX : (adjusts ? 2 : 1) * map_above;
+  return mallopt(M_MMAP_THRESHOLD, static_cast<int>(map_above)) == 1 &&
+         mallopt(M_TRIM_THRESHOLD, static_cast<int>(trim_above)) == 1;
+#else
+  static_cast<void>(keeps), static_cast<void>(largest);
+  return false;
+#endif
+}
+
 // Ends the settings of the allocator: those of glibc at the start, which then stay.
 struct AllocatorAsAtStart {
-  ~AllocatorAsAtStart() { set_allocator(LargeBlocks::as_it_adjusts, 0); }
+  ~AllocatorAsAtStart() { set_allocator(false, 0); }
 };
 
 }  // namespace
 
-void measure_causes(Visit& visit, const FolderBench& bench, const Folder& folder, unsigned threads,
-                    const Effort& effort) {
+void measure_variants(Visit& visit, const FolderBench& bench, const Folder& folder,
+                      unsigned threads, const Effort& effort) {
   const std::size_t largest_block = folder.bytes + crypto::kBlockBytes;
   const AllocatorAsAtStart at_the_end;
   KeptBuffers kept(threads, folder.bytes, bench.key);
-  std::vector<Contender> variants;
-  const auto add = [&](const char* name, std::function<void()> work,
-                       LargeBlocks blocks = LargeBlocks::as_it_adjusts) {
-    variants.push_back({folder.point("variant", name, threads),
-                        [&bench, largest_block, work = std::move(work), blocks] {
-                          set_allocator(blocks, largest_block);
-                          return timed(bench, work);
-                        }});
+  std::vector<Contender> all;
+  const auto add = [&](const char* name, bool memory_kept, std::function<void()> work) {
+    all.push_back({folder.point("variant", name, threads),
+                   [&bench, largest_block, memory_kept, work = std::move(work)] {
+                     set_allocator(memory_kept, largest_block);
+                     return timed(bench, work);
+                   }});
   };
-  add(kProgram, [&] { run_report<Schedule::fixed>(bench, threads); });
-  for (const Removal& removal : kRemovals) {
-    if (removal.what == Without::chain && kept.of(0).cipher->lanes() == 1) continue;
-    add(removal.variant, [&] {
-      encrypt_folder_without(removal.what, bench.scratch.in(), bench.scratch.out(), bench.key,
-                             threads, kept);
+  for (const Variant& one : kVariants) {
+    if (one.without == Without::chain && kept.threads[0].cipher.lanes() == 1) continue;
+    if (one.memory_kept && !set_allocator(true, largest_block)) continue;
+    add(one.name, one.memory_kept, [&] {
+      encrypt_folder(bench.scratch.in(), bench.scratch.out(), bench.key, threads, one.schedule,
+                     one.without, &kept);
     });
   }
-  add(kDynamic, [&] { run_report<Schedule::dynamic>(bench, threads); });
-  if (set_allocator(LargeBlocks::kept, largest_block))
-    add(
-        kMemoryKept, [&] { run_report<Schedule::fixed>(bench, threads); }, LargeBlocks::kept);
-  add(kCopying, [&] { run_copy(bench, threads); });
-  visit.in_turn(variants, effort);
+  add(kCopying, false, [&] { run_copy(bench, threads); });
+  visit.in_turn(all, effort);
 }
 
 }  // namespace tabane::lab::aes_folder
