@@ -1,6 +1,7 @@
 // Straight lines through times over sizes, one for each protocol that the sizes are sent by.
 #pragma once
 
+#include <cmath>
 #include <cstddef>
 #include <span>
 #include <string>
@@ -30,6 +31,11 @@ std::vector<FitSegment> fit_segments(std::span<const double> x, std::span<const 
 
 // Bytes of the message that a point sends.
 inline double bytes_of(const Point& point) { return point.number("bytes"); }
+// Whether it is 2 to the power of a multiple of `step`.
+inline bool is_power_of_two(double bytes, int step = 1) {
+  const double power = std::log2(bytes);
+  return power == std::floor(power) && static_cast<int>(power) % step == 0;
+}
 
 // What studies show of ping-pongs: times over the size of a message, with the lines
 // t0 + n / r_inf through them.

@@ -90,8 +90,8 @@ Curve published_line(const StudyViews& views, const std::string& name, const std
   const Entry t0 = views.published(name + ".t0"), r_inf = views.published(name + ".r_inf");
   if (!t0.value || !r_inf.value) return curve;
   for (const Point* point : points) {
-    const double bytes = point->number("bytes");
-    if (std::exp2(std::floor(std::log2(bytes))) != bytes || bytes > 65536) continue;
+    const double bytes = bytes_of(*point);
+    if (!is_power_of_two(bytes) || bytes > 65536) continue;
     curve.x.push_back(bytes);
     curve.y.push_back(*t0.value + bytes / *r_inf.value);
   }
@@ -100,10 +100,6 @@ Curve published_line(const StudyViews& views, const std::string& name, const std
 
 void ping_pong(const StudyViews& views) {
   const Factors recv{{"way", "recv"}}, view{{"way", "view"}};
-  const auto every_third_power = [](double bytes) {
-    const double power = std::log2(bytes);
-    return power == std::floor(power) && static_cast<int>(power) % 3 == 0;
-  };
   views.table("ping_pong",
               {{"message", level_of("bytes", "B")},
                {"recv (copy)", time_of(recv, true)},
@@ -111,7 +107,7 @@ void ping_pong(const StudyViews& views) {
                {"recv / recv_view", ratio_of(recv, view)},
                {"recv bandwidth", rate_of(recv, "B/s", bytes_of)}},
               only(combinations(views.points, {"bytes"}, recv.with({{"part", "pingpong"}})),
-                   "bytes", every_third_power));
+                   "bytes", [](double bytes) { return is_power_of_two(bytes, 3); }));
 }
 
 void ping_pong_charts(const StudyViews& views) {
@@ -175,8 +171,7 @@ std::vector<Column> with_sizes(const StudyViews& views, std::vector<Column> colu
 void broadcast(const StudyViews& views, int pus) {
   const auto theirs = [](const Factors& row) {
     const bool tree = row.word("way") == "binomial";
-    return fmt::format("broadcast.{}.ranks{}", tree ? "binomial" : "network",
-                       row.text("ranks"));
+    return fmt::format("broadcast.{}.ranks{}", tree ? "binomial" : "network", row.text("ranks"));
   };
   views.table(
       "broadcast.table",
@@ -203,8 +198,8 @@ void global(const StudyViews& views, int pus) {
                     {"all", "max_loc", "chosen", "all"},
                     {"all, tree", "max_loc", "tree", "all"}};
   std::vector<Column> columns = {{"grid", [](const Points&, const Factors& row) -> Entry {
-                                    const auto shape = comm::fit_grid(
-                                        static_cast<int>(row.number("ranks")));
+                                    const auto shape =
+                                        comm::fit_grid(static_cast<int>(row.number("ranks")));
                                     return fmt::format("{} x {}", shape.rows, shape.columns);
                                   }}};
   for (const auto& one : kFunctions)
@@ -284,8 +279,7 @@ void gathering(const StudyViews& views) {
   });
   const auto theirs = [](const Factors& row) {
     const std::string& way = row.word("way");
-    return fmt::format("{}.{}{}", row.word("part"), way,
-                       way == "polling" ? ".ranks64" : "");
+    return fmt::format("{}.{}{}", row.word("part"), way, way == "polling" ? ".ranks64" : "");
   };
   views.table(
       "gathering",
@@ -316,8 +310,8 @@ void barrier(const StudyViews& views, int pus) {
   std::vector<Column> columns = {{"ranks", level_of("ranks")}};
   for (const Line& line : lines) columns.push_back({line.name, time_of(line.factors, true)});
   if (lines.size() > 1)
-    columns.push_back({"messages / " + lines[0].factors.word("way"),
-                       ratio_of(messages, lines[0].factors)});
+    columns.push_back(
+        {"messages / " + lines[0].factors.word("way"), ratio_of(messages, lines[0].factors)});
   columns.push_back(
       {"AP1000: messages", published_of(views.report, "barrier.messages.ranks{ranks}")});
   columns.push_back({"its network", published_of(views.report, "barrier.network.ranks{ranks}")});

@@ -164,8 +164,8 @@ void largest_table(const StudyViews& views) {
   views.table(
       "largest",
       {{"ranks", level_of("ranks")},
-       {"time given", [](const Points&,
-                         const Factors& row) { return Entry(row.number("seconds"), "s"); }},
+       {"time given",
+        [](const Points&, const Factors& row) { return Entry(row.number("seconds"), "s"); }},
        {"patches",
         shown_of({},
                  [](const Point& point) { return count_entry(*median_beside(point, "patches")); })},

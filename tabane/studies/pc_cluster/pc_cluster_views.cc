@@ -90,14 +90,12 @@ void messages(const StudyViews& views, const std::string& part) {
                fmt::format("bandwidth of messages {} at the best size, {}", where.title, way.name),
                {best, "B/s"}, Better::higher);
   }
-  const auto every_fourth_power = [](double bytes) {
-    const double power = std::log2(bytes);
-    return power == std::floor(power) && (static_cast<int>(power) % 4 == 0 || power == 22);
+  const auto is_shown = [](double bytes) {
+    return is_power_of_two(bytes, 4) || is_power_of_two(bytes, 22);
   };
-  views.table(
-      "messages", columns,
-      only(combinations(views.points, {"bytes"}, {{"part", part}}), "bytes", every_fourth_power),
-      values);
+  views.table("messages", columns,
+              only(combinations(views.points, {"bytes"}, {{"part", part}}), "bytes", is_shown),
+              values);
   views.table("fits", std::move(fits), values);
   Curves times = half_round_trips(views.points, ways);
   views.chart(part + ".time", times, values, "time");
@@ -117,13 +115,11 @@ void watch(const StudyViews& views) {
       curve.x.push_back(static_cast<double>(curve.x.size()));
       curve.y.push_back(point->number("bytes") / seconds);
     }
+    std::vector<double> below = curve.y;
+    for (double& rate : below) rate = -rate;
+    curve.flagged = unusually_high(below);
+    const auto far_below = static_cast<double>(std::ranges::count(curve.flagged, true));
     const double middle = core::median(curve.y);
-    curve.flagged.assign(curve.y.size(), false);
-    double far_below = 0;
-    for (const std::size_t i : core::outliers_far_fence(curve.y)) {
-      curve.flagged[i] = curve.y[i] < middle;
-      far_below += curve.flagged[i];
-    }
     const double low = core::quantile(curve.y, 0.05), high = core::quantile(curve.y, 0.95);
     const auto runs = static_cast<double>(curve.y.size());
     const bool stable = low > 0.9 * middle && far_below < 0.05 * runs;
