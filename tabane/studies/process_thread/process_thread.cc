@@ -47,6 +47,11 @@ Factors shape_factors(const std::string& workload, const std::string& allocator,
           {"threads", shape.threads}};
 }
 
+Shape shape_of(const Factors& factors) {
+  return {static_cast<int>(factors.number("processes")),
+          static_cast<int>(factors.number("threads"))};
+}
+
 Factors automatic_factors(const std::string& workload, const std::string& allocator) {
   return {{"part", "automatic"}, {"chosen_for", workload}, {"chosen_under", allocator}};
 }
@@ -230,8 +235,9 @@ double prepare_fitting(const MeteredWork& work) {
 }
 
 // What tabane chose by itself at first, and what that took with its sample.
-Result choice_result(const MeteredWork& work, Shape chosen, const Json& answer) {
+Result choice_result(const MeteredWork& work, const Json& answer) {
   const Json& choice = answer.at("choice");
+  const Shape chosen{choice["processes"].get<int>(), choice["threads"].get<int>()};
   Result result{
       .name = fmt::format("process_thread.choice.{}.{}", work.workload.name, work.allocator),
       .what = "predicted time of the chosen processes x threads",
@@ -244,8 +250,7 @@ Result choice_result(const MeteredWork& work, Shape chosen, const Json& answer) 
   if (choice.contains("predicted")) {
     const Json& predicted = choice["predicted"];
     result.value = predicted["seconds"].get<double>();
-    result.interval =
-        core::Interval{predicted["low_s"].get<double>(), predicted["high_s"].get<double>()};
+    result.interval = {predicted["low_s"].get<double>(), predicted["high_s"].get<double>()};
   }
   return result;
 }
@@ -266,29 +271,21 @@ Sample automatic_sample(const Json& answer) {
           {{"sample_s", choice["sample_s"].get<double>()}, {"held", held}}};
 }
 
-// Prepares the work as in the first pass, which finds out how much it is and chooses.
-const Setup::Prepared& prepare_shapes(Visit& visit, Setup& setup, const MeteredWork& work) {
-  const auto [at, first] = setup.prepared.try_emplace(work.workload.name + (" " + work.allocator));
-  Setup::Prepared& prepared = at->second;
-  if (!first && prepared.requests > 0) {
-    work.prepare(prepared.requests / double(setup.tasks));
-    return prepared;
-  }
-  const double requests = prepare_fitting(work);
-  visit.show(0);
-  const Json answer = work.measure({0, 0});
-  const Shape chosen{answer["choice"]["processes"].get<int>(),
-                     answer["choice"]["threads"].get<int>()};
-  setup.choices.push_back(choice_result(work, chosen, answer));
-  const auto& planned = work.few ? setup.few_shapes : setup.shapes;
-  prepared = {requests, {planned.begin(), planned.end()}};
-  prepared.shapes.insert(chosen);
-  return prepared;
-}
-
-// All shapes, and a team that chooses one.
+// All shapes, and a team that chooses one. The first pass finds out how much work it is, and
+// chooses a shape, which is measured, too.
 std::vector<Contender> shape_contenders(Visit& visit, Setup& setup, const MeteredWork& work) {
-  const Setup::Prepared& prepared = prepare_shapes(visit, setup, work);
+  Setup::Prepared& prepared = setup.prepared[work.workload.name + (" " + work.allocator)];
+  if (prepared.requests > 0) {
+    work.prepare(prepared.requests / double(setup.tasks));
+  } else {
+    const double requests = prepare_fitting(work);
+    visit.show(0);
+    const Result choice = choice_result(work, work.measure({0, 0}));
+    const auto& planned = work.few ? setup.few_shapes : setup.shapes;
+    prepared = {requests, {planned.begin(), planned.end()}};
+    prepared.shapes.insert(shape_of(choice.factors));
+    setup.choices.push_back(choice);
+  }
   std::vector<Contender> contenders;
   for (const Shape shape : prepared.shapes)
     contenders.push_back({shape_factors(work.workload.name, work.allocator, shape),

@@ -84,6 +84,7 @@ Json report_json(const team::TeamReport& report);
 
 // Of a point of a workload with one shape.
 Factors shape_factors(const std::string& workload, const std::string& allocator, Shape shape);
+Shape shape_of(const Factors& factors);
 // Of teams that choose their shape, sample and all.
 Factors automatic_factors(const std::string& workload, const std::string& allocator);
 // memory: "as allocated", or "prepared" for forks.

@@ -29,7 +29,7 @@ namespace mining = mine;
 
 mining::PairsProblem problem_of(std::size_t transactions) { return {.transactions = transactions}; }
 
-mining::DatabaseShape shape_of(const mining::PairsProblem& problem, std::size_t slots) {
+mining::DatabaseShape database_shape(const mining::PairsProblem& problem, std::size_t slots) {
   return {.items = problem.items, .blocks = mining::blocks_of(problem.transactions, slots)};
 }
 
@@ -91,7 +91,7 @@ PreparedWork prepare_mining(const std::string& program, std::size_t transactions
     return answer;
   };
   const std::size_t slots = all->client.context()->parameters().slots();
-  return {all->pairs.size() * shape_of(problem, slots).blocks, measure};
+  return {all->pairs.size() * database_shape(problem, slots).blocks, measure};
 }
 
 std::vector<WorkerStart> plan_starts(int pus, bool few) {
@@ -132,8 +132,9 @@ std::size_t mining_transactions(double scale) {
 void require_mining_memory(double scale, std::size_t meters) {
   const mining::PairsProblem problem = problem_of(mining_transactions(scale));
   const auto parameters = mining::choose_parameters(mining::key_spec_of(problem));
-  const double wanted = static_cast<double>(meters) *
-                        mining::database_bytes(parameters, shape_of(problem, parameters.slots()));
+  const double wanted =
+      static_cast<double>(meters) *
+      mining::database_bytes(parameters, database_shape(problem, parameters.slots()));
   // Results, and the other half of what the kernel keeps for forks, need room, too.
   const auto usable = core::usable_memory_bytes();
   if (!usable || wanted <= *usable / 2) return;
@@ -148,7 +149,7 @@ std::string mining_sentence(std::size_t transactions) {
   const mining::PairsProblem problem = problem_of(transactions);
   const auto parameters = mining::choose_parameters(mining::key_spec_of(problem));
   const std::size_t pairs = mining::all_pairs(problem.items).size();
-  const mining::DatabaseShape shape = shape_of(problem, parameters.slots());
+  const mining::DatabaseShape shape = database_shape(problem, parameters.slots());
   return fmt::format(
       "mining counts {} pairs of {} items in {} random transactions under BGV, {}: {} products of "
       "ciphertexts, {} of ciphertexts to read.",

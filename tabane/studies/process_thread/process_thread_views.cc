@@ -48,10 +48,6 @@ namespace {
 
 std::string title_of(const std::string& workload) { return find_workload(workload).title; }
 
-Shape shape_of(const Point& point) {
-  return {static_cast<int>(point.number("processes")), static_cast<int>(point.number("threads"))};
-}
-
 Entry label(const Point& point) {
   return fmt::format("{} x {}", point.text("processes"), point.text("threads"));
 }
@@ -158,7 +154,7 @@ std::vector<WorkerLine> lines_of(const Factors& what) {
   };
   const Pick teams([](const Points& points, const Factors& row) {
     const auto fits = [&](const Point& point) {
-      const Shape shape = shape_of(point);
+      const Shape shape = shape_of(point.factors);
       return shape.processes > 1 && shape.threads > 1 && shape.workers() == workers_of(row);
     };
     return fastest_with({"workload", "allocator"}, fits)(points, row);
@@ -170,7 +166,7 @@ std::vector<WorkerLine> lines_of(const Factors& what) {
 
 std::vector<Factors> rows_of_workers(const Points& points, const Factors& what) {
   std::set<int> numbers;
-  for (const Point* point : points.where(what)) numbers.insert(shape_of(*point).workers());
+  for (const Point* point : points.where(what)) numbers.insert(shape_of(point->factors).workers());
   std::vector<Factors> rows;
   for (const int workers : numbers) rows.push_back(what.with({{"workers", workers}}));
   return rows;
@@ -268,7 +264,7 @@ void scaling(const StudyViews& views, const std::vector<Result>& choices,
 void comparison(const StudyViews& views, int pus) {
   const Pick one{{"processes", 1}, {"threads", 1}}, threads{{"processes", 1}, {"threads", pus}},
       team = fastest_with({"workload", "allocator"}, [pus](const Point&point) {
-        return shape_of(point).processes > 1 && shape_of(point).workers() == pus;
+        return shape_of(point.factors).processes > 1 && shape_of(point.factors).workers() == pus;
       });
   const std::vector<Factors> rows = having(combinations(views.points, {"workload", "allocator"}),
                                            views.points, {one, threads, team});
