@@ -66,6 +66,12 @@ class Steps {
     int outer_;
   };
   [[nodiscard]] Scope in(int step) { return {*this, step}; }
+  // Calls work() in a step, and returns its result.
+  template <class Work>
+  decltype(auto) in(int step, const Work& work) {
+    const Scope scope(*this, step);
+    return work();
+  }
 
   // Puts those of all ranks together on rank 0; elsewhere without ranks. All ranks call it, in no
   // step.

@@ -47,26 +47,17 @@ class Iteration {
   double turn(double beta) {
     if (behind_ && beta < kLeastBeta) catch_up();
     beta_ = beta;
-    {
-      const auto in = steps_.in(kHalo);
-      halo_.begin(system_.r, beta, system_.p);
-    }
+    steps_.in(kHalo, [&] { halo_.begin(system_.r, beta, system_.p); });
     const Couplings couplings = system_.couplings();
-    double sum = 0;
-    {
-      const auto in = steps_.in(kDirection);
-      sum = new_direction(system_.extent(), system_.r.row(0), beta, system_.p.row(0), couplings);
-    }
-    {
-      const auto in = steps_.in(kWaiting);
-      halo_.wait();
-    }
-    {
-      const auto in = steps_.in(kHalo);
+    const double inside = steps_.in(kDirection, [&] {
+      return new_direction(system_.extent(), system_.r.row(0), beta, system_.p.row(0), couplings);
+    });
+    steps_.in(kWaiting, [&] { halo_.wait(); });
+    const double cut = steps_.in(kHalo, [&] {
       halo_.place(system_.p);
-      sum -= 2 * halo_.cut_edges(system_.p, couplings);
-    }
-    return sum_over_ranks(sum);
+      return halo_.cut_edges(system_.p, couplings);
+    });
+    return sum_over_ranks(inside - 2 * cut);
   }
 
   // r := r - alpha A p, x := x + alpha p, now or in the next iteration. Returns (r, r).
@@ -78,13 +69,10 @@ class Iteration {
     }
     behind_ = !behind_;
     alpha_ = alpha;
-    double sum = 0;
-    {
-      const auto in = steps_.in(kUpdate);
-      sum = update(system_.extent(), system_.p.row(0), alpha, system_.r.row(0), solution,
-                   system_.couplings());
-    }
-    return sum_over_ranks(sum);
+    return sum_over_ranks(steps_.in(kUpdate, [&] {
+      return update(system_.extent(), system_.p.row(0), alpha, system_.r.row(0), solution,
+                    system_.couplings());
+    }));
   }
 
   // Adds what x has not got yet.

@@ -98,10 +98,7 @@ void LdlFactors::factor_panel(int k, PanelExchange& panels, comm::Grid& grid, co
       }
     }
   }
-  {
-    const auto in = steps.in(kBroadcast);
-    comm::broadcast(grid.column(), diagonal_, rows.owner_of_block(k));
-  }
+  steps.in(kBroadcast, [&] { comm::broadcast(grid.column(), diagonal_, rows.owner_of_block(k)); });
   for (int q = 0; q < kColours; ++q) {
     for (int j = 0; j < size; ++j) {
       panels.scales(q)[j] = 1 / block(q)[j * (size + 1)];
@@ -133,22 +130,15 @@ void LdlFactors::compute(const Geometry& geometry, const Region& region, comm::G
                          comm::Steps& steps) {
   PanelExchange panels(grid, steps, distribution(), kColours);
   eliminate_first_face(panels, steps);
-  {
-    const auto in = steps.in(kFirstFace);
-    make_systems(geometry, region);
-  }
+  steps.in(kFirstFace, [&] { make_systems(geometry, region); });
   const solver::BlockCyclic& columns = distribution().columns;
   for (int k = 0; k < columns.blocks(); ++k) {
-    {
-      const auto in = steps.in(kPanel);
+    steps.in(kPanel, [&] {
       panels.begin(k, columns.size(k), kColours);
       if (columns.owner_of_block(k) == columns.mine) factor_panel(k, panels, grid, steps);
-    }
+    });
     panels.share(columns.owner_of_block(k));
-    {
-      const auto in = steps.in(kPanel);
-      keep_panel(k, panels);
-    }
+    steps.in(kPanel, [&] { keep_panel(k, panels); });
     const auto in = steps.in(kUpdate);
     for (int q = 0; q < kColours; ++q) {
       of(q).add_product(k, -1, columns.size(k), panels.left(q), panels.ld(), panels.right(q),
@@ -372,12 +362,8 @@ std::vector<double> Substitution::gather() {
 std::vector<double> substitute(const Geometry& geometry, const Region& region, Couplings& couplings,
                                LdlFactors& factors, comm::Grid& grid, comm::Steps& steps) {
   Substitution substitution(geometry, region, couplings, factors, grid);
-  {
-    const auto in = steps.in(kSubstitution);
-    substitution.run();
-  }
-  const auto in = steps.in(kGather);
-  return substitution.gather();
+  steps.in(kSubstitution, [&] { substitution.run(); });
+  return steps.in(kGather, [&] { return substitution.gather(); });
 }
 
 }  // namespace tabane::slalom

@@ -55,10 +55,7 @@ const double* PanelExchange::right(int q) const {
 // In the column of the grid each rank sends its part to each other one: to the next, from the one
 // before, then to the second next …
 void PanelExchange::share(int owner) {
-  {
-    const auto in = steps_.in(kWaiting);
-    comm::barrier(grid_.all());
-  }
+  steps_.in(kWaiting, [&] { comm::barrier(grid_.all()); });
   const auto in = steps_.in(kBroadcast);
   if (grid_.columns() > 1) comm::broadcast(grid_.row(), left_, owner);
   comm::Comm& column = grid_.column();

@@ -112,19 +112,12 @@ class BoxSolver {
   void timed() {
     const auto other = steps_.in(kOther);
     comm::barrier(grid_.all());
-    {
-      const auto in = steps_.in(kReader);
+    steps_.in(kReader, [&] {
       if (is_root()) geometry_ = read_geometry(problem_.geometry);
       comm::broadcast(grid_.all(), geometry_, 0);
-    }
-    {
-      const auto in = steps_.in(kRegion);
-      region_ = cut_into_patches(geometry_, problem_.patches);
-    }
-    {
-      const auto in = steps_.in(kSetUp);
-      set_up();
-    }
+    });
+    region_ = steps_.in(kRegion, [&] { return cut_into_patches(geometry_, problem_.patches); });
+    steps_.in(kSetUp, [&] { set_up(); });
     if (!row_sums_.passed()) return;
     LdlFactors factors(*couplings_);
     factors.compute(geometry_, region_, grid_, steps_);
