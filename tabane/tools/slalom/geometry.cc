@@ -64,9 +64,9 @@ class Parser {
   Geometry run() {
     while (!rest_.empty()) {
       ++line_;
-      const std::size_t end = rest_.find('\n');
+      const std::size_t end = std::min(rest_.find('\n'), rest_.size());
       take_line(rest_.substr(0, end));
-      rest_.remove_prefix(end == std::string_view::npos ? rest_.size() : end + 1);
+      rest_.remove_prefix(std::min(end + 1, rest_.size()));
     }
     if (place_ < kNumbers) {
       refuse(fmt::format("the file ends after {} of {} numbers; expected {}", place_, kNumbers,
@@ -117,17 +117,13 @@ class Parser {
     if (!expected.empty()) {
       refuse(fmt::format("{} is {}; expected {}", text_of(meaning), word, expected));
     }
-    switch (meaning.kind) {
-      case Meaning::size:
-        geometry_.box[meaning.index] = number;
-        break;
-      case Meaning::reflectivity:
-        geometry_.reflectivity[meaning.colour][meaning.index] = number;
-        break;
-      case Meaning::emissivity:
-        geometry_.emissivity[meaning.colour][meaning.index] = number;
-        break;
+    if (meaning.kind == Meaning::size) {
+      geometry_.box[meaning.index] = number;
+      return;
     }
+    auto& of_faces =
+        meaning.kind == Meaning::reflectivity ? geometry_.reflectivity : geometry_.emissivity;
+    of_faces[meaning.colour][meaning.index] = number;
   }
 
   void require_light() const {

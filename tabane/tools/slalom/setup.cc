@@ -159,73 +159,47 @@ void add_sums(const CouplingBlock& block, std::vector<double>& sums) {
   }
 }
 
-class Blocks {
- public:
-  Blocks(const Geometry& geometry, const Region& region, const Distribution& distribution,
-         const StorageOf& storage_of, const std::function<void(const CouplingBlock&)>& visit)
-      : geometry_(geometry),
-        region_(region),
-        distribution_(distribution),
-        storage_of_(storage_of),
-        visit_(visit) {
-    for (int i = 0; i < rows().my_blocks(); ++i) {
-      const int b = rows().my_block(i);
-      row_runs_.push_back(edge_runs(region, first_row(b), rows().size(b)));
-    }
-  }
-
-  void run() {
-    const solver::BlockCyclic& first = distribution_.first;
-    for (int j = 0; j < first.my_blocks(); ++j) {
-      const int b = first.my_block(j);
-      column(true, b, edge_runs(region_, first.begin(b), first.size(b)), first.size(b), 0);
-    }
-    const solver::BlockCyclic& columns = distribution_.columns;
-    for (int j = 0; j < columns.my_blocks(); ++j) {
-      const int b = columns.my_block(j);
-      column(false, b, edge_runs(region_, first_row(b), columns.size(b)), columns.size(b), b);
-    }
-  }
-
- private:
-  const solver::BlockCyclic& rows() const { return distribution_.rows; }
-  int first_row(int b) const { return distribution_.first_face + rows().begin(b); }
-
-  // Computes the blocks from row block `from` on.
-  void column(bool first_face, int b, const std::vector<EdgeRun>& runs, int columns, int from) {
-    for (int i = rows().blocks_before(from); i < rows().my_blocks(); ++i) {
-      const int row_block = rows().my_block(i);
-      const BlockStorage place = storage_of_(first_face, row_block, b);
-      const CouplingBlock block{first_row(row_block), rows().size(row_block),
-                                runs.front().first,   columns,
-                                place.numbers,        place.ld};
-      for (const EdgeRun& row_run : row_runs_[i]) {
-        for (const EdgeRun& run : runs) {
-          fill_couplings(geometry_, row_run, run,
-                         place.numbers + (row_run.first - block.row) +
-                             static_cast<std::size_t>(run.first - block.column) * place.ld,
-                         place.ld, space_);
-        }
-      }
-      visit_(block);
-    }
-  }
-
-  const Geometry& geometry_;
-  const Region& region_;
-  const Distribution& distribution_;
-  const StorageOf& storage_of_;
-  const std::function<void(const CouplingBlock&)>& visit_;
-  std::vector<std::vector<EdgeRun>> row_runs_;
-  CouplingSpace space_;
-};
-
 }  // namespace
 
 void for_each_block(const Geometry& geometry, const Region& region,
                     const Distribution& distribution, const StorageOf& storage_of,
                     const std::function<void(const CouplingBlock&)>& visit) {
-  Blocks(geometry, region, distribution, storage_of, visit).run();
+  const solver::BlockCyclic& rows = distribution.rows;
+  const auto first_row = [&](int b) { return distribution.first_face + rows.begin(b); };
+  std::vector<std::vector<EdgeRun>> row_runs;
+  for (int i = 0; i < rows.my_blocks(); ++i) {
+    const int b = rows.my_block(i);
+    row_runs.push_back(edge_runs(region, first_row(b), rows.size(b)));
+  }
+  CouplingSpace space;
+  // Computes the blocks of patches [first, first + columns) from row block `from` on.
+  const auto column = [&](bool first_face, int b, int first, int columns, int from) {
+    const std::vector<EdgeRun> runs = edge_runs(region, first, columns);
+    for (int i = rows.blocks_before(from); i < rows.my_blocks(); ++i) {
+      const int row_block = rows.my_block(i);
+      const BlockStorage place = storage_of(first_face, row_block, b);
+      const CouplingBlock block{
+          first_row(row_block), rows.size(row_block), first, columns, place.numbers, place.ld};
+      for (const EdgeRun& row_run : row_runs[i]) {
+        for (const EdgeRun& run : runs) {
+          fill_couplings(geometry, row_run, run,
+                         place.numbers + (row_run.first - block.row) +
+                             static_cast<std::size_t>(run.first - first) * place.ld,
+                         place.ld, space);
+        }
+      }
+      visit(block);
+    }
+  };
+  const solver::BlockCyclic &of_first = distribution.first, &of_rest = distribution.columns;
+  for (int j = 0; j < of_first.my_blocks(); ++j) {
+    const int b = of_first.my_block(j);
+    column(true, b, of_first.begin(b), of_first.size(b), 0);
+  }
+  for (int j = 0; j < of_rest.my_blocks(); ++j) {
+    const int b = of_rest.my_block(j);
+    column(false, b, first_row(b), of_rest.size(b), b);
+  }
 }
 
 Couplings::Couplings(const Distribution& distribution)
