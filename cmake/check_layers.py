@@ -67,7 +67,7 @@ def without(text, strings):
 
 
 def is_free(path):
-    return (path.endswith(("_test.cc", "_test.h")) or not path.startswith("tabane/")
+    return (re.search(r"_(test|fuzz|fuzz_main)\.(cc|h)$", path) or not path.startswith("tabane/")
             or "/bench." in path or "/bench_" in path)
 
 
@@ -237,6 +237,7 @@ CASES = [
     ("tabane/device/module.cc", '#include "tabane/comm/comm.h"', "device/ may not include comm/"),
     ("tabane/core/a.cc", '#include "tabane/core/tools_test.h"', "only tests include x_test.h"),
     ("tabane/core/a_test.cc", '#include "tabane/core/tools_test.h"', None),
+    ("tabane/core/a_fuzz.cc", '#include "tabane/core/tools_test.h"', None),
     ("tabane/core/clock.cc", "#include <hwloc.h>", "hwloc"),
     ("tabane/lab/a.cc", "#include <hwloc/glibc-sched.h>", "hwloc"),
     ("tabane/core/topology.cc", "#include <hwloc.h>", None),

@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <cctype>
 
-#include "tabane/crypto/test_bytes.h"
+#include "tabane/crypto/bytes_test.h"
 
 namespace tabane::crypto {
 namespace {

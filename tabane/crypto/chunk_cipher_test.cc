@@ -4,8 +4,8 @@
 
 #include <algorithm>
 
+#include "tabane/crypto/bytes_test.h"
 #include "tabane/crypto/openssl.h"
-#include "tabane/crypto/test_bytes.h"
 
 namespace tabane::crypto {
 namespace {

@@ -5,8 +5,8 @@
 #include <algorithm>
 #include <functional>
 
+#include "tabane/crypto/bytes_test.h"
 #include "tabane/crypto/chunk_cipher.h"
-#include "tabane/crypto/test_bytes.h"
 #include "tabane/device/module.h"
 
 namespace tabane::crypto {

@@ -11,8 +11,8 @@
 #include <string_view>
 
 #include "tabane/core/error.h"
+#include "tabane/crypto/bytes_test.h"
 #include "tabane/crypto/openssl.h"
-#include "tabane/crypto/test_bytes.h"
 
 namespace tabane::crypto {
 namespace {

@@ -13,7 +13,7 @@
 #include "tabane/core/files_test.h"
 #include "tabane/core/temporary_file.h"
 #include "tabane/core/text_of_error_test.h"
-#include "tabane/crypto/test_bytes.h"
+#include "tabane/crypto/bytes_test.h"
 
 namespace tabane::crypto {
 namespace {

@@ -12,8 +12,8 @@
 #include <vector>
 
 #include "tabane/core/error.h"
+#include "tabane/crypto/bytes_test.h"
 #include "tabane/crypto/keys.h"
-#include "tabane/crypto/test_bytes.h"
 
 namespace tabane::crypto {
 namespace {

@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <optional>
 
-#include "tabane/crypto/test_bytes.h"
+#include "tabane/crypto/bytes_test.h"
 #include "tabane/tools/encrypt/sealed_format.h"
 
 namespace tabane::encrypt {

@@ -3,7 +3,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "tabane/crypto/test_bytes.h"
+#include "tabane/crypto/bytes_test.h"
 #include "tabane/tools/encrypt/manifest_format.h"
 
 namespace tabane::encrypt {

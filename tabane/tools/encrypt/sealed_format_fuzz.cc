@@ -4,8 +4,8 @@
 #include <cstdint>
 #include <vector>
 
+#include "tabane/crypto/bytes_test.h"
 #include "tabane/crypto/chunk_cipher.h"
-#include "tabane/crypto/test_bytes.h"
 #include "tabane/tools/encrypt/key_slots.h"
 
 namespace tabane::encrypt {
