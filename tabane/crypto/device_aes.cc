@@ -296,9 +296,19 @@ void DeviceSlot::prepare(std::span<const ChainPiece> pieces) {
     chain_ivs_.push_back(*piece.iv);
     used_ = std::max(used_, place + piece.bytes);
   }
+  if (used_ == 0) return;
+  room_for(places_, std::span(chain_places_).size_bytes());
+  room_for(ivs_, std::span(chain_ivs_).size_bytes());
 }
 
-void DeviceSlot::launch_chains(std::size_t chains) {
+void DeviceSlot::send_chains() {
+  queue_->write(*data_, 0, in().first(used_));
+  queue_->write(*places_, 0, std::as_bytes(std::span(chain_places_)));
+  queue_->write(*ivs_, 0, std::as_bytes(std::span(chain_ivs_)));
+}
+
+void DeviceSlot::launch_chains() {
+  const std::size_t chains = chain_places_.size();
   chains_->set(0, *data_);
   chains_->set(1, *places_);
   chains_->set(2, *ivs_);
@@ -319,12 +329,8 @@ void DeviceSlot::take_ivs(std::span<const ChainPiece> pieces) {
 void DeviceSlot::encrypt(std::span<const ChainPiece> pieces) {
   prepare(pieces);
   if (used_ == 0) return;
-  queue_->write(*data_, 0, in().first(used_));
-  const auto places = std::as_bytes(std::span(chain_places_));
-  queue_->write(room_for(places_, places.size()), 0, places);
-  const auto ivs = std::as_bytes(std::span(chain_ivs_));
-  queue_->write(room_for(ivs_, ivs.size()), 0, ivs);
-  launch_chains(chain_places_.size());
+  send_chains();
+  launch_chains();
   queue_->read(*data_, 0, out().first(used_));
   queue_->finish();
   take_ivs(pieces);
@@ -332,19 +338,13 @@ void DeviceSlot::encrypt(std::span<const ChainPiece> pieces) {
 
 DeviceSlot::Steps DeviceSlot::encrypt_step_by_step(std::span<const ChainPiece> pieces) {
   prepare(pieces);
-  const auto places = std::as_bytes(std::span(chain_places_));
-  const auto ivs = std::as_bytes(std::span(chain_ivs_));
-  room_for(places_, places.size());
-  room_for(ivs_, ivs.size());
   Steps steps;
   steps.to_device_s = seconds_of([&] {
-    queue_->write(*data_, 0, in().first(used_));
-    queue_->write(*places_, 0, places);
-    queue_->write(*ivs_, 0, ivs);
+    send_chains();
     queue_->finish();
   });
   steps.kernel_s = seconds_of([&] {
-    launch_chains(chain_places_.size());
+    launch_chains();
     queue_->finish();
   });
   steps.from_device_s = seconds_of([&] {

@@ -163,7 +163,8 @@ class DeviceSlot {
   };
 
   void prepare(std::span<const ChainPiece> pieces);
-  void launch_chains(std::size_t chains);
+  void send_chains();
+  void launch_chains();
   void take_ivs(std::span<const ChainPiece> pieces);
   device::Buffer& room_for(std::unique_ptr<device::Buffer>& buffer, std::size_t bytes);
 

@@ -4,7 +4,6 @@
 #include <openssl/crypto.h>
 
 #include <algorithm>
-#include <initializer_list>
 #include <memory>
 
 #include "tabane/core/error.h"
@@ -14,11 +13,8 @@
 namespace tabane::crypto {
 namespace {
 
-constexpr std::size_t kHashBytes = 32;
 constexpr std::size_t kBlockOfHash = 64;
 constexpr std::byte kInnerPad{0x36}, kOuterPad{0x5c};  // RFC 2104
-
-using Parts = std::initializer_list<std::span<const std::byte>>;
 
 // Looked up once, since that takes longer than hashing a header; never freed.
 const EVP_MD* sha256_algorithm() {
@@ -28,46 +24,34 @@ const EVP_MD* sha256_algorithm() {
 
 }  // namespace
 
-struct HkdfSha256::State {
-  DigestContext context{EVP_MD_CTX_new()};
-  SecretBytes<kHashBytes> prk;
+HkdfSha256::HkdfSha256() { require(context_ && sha256_algorithm() != nullptr, "SHA-256"); }
 
-  // first: before the parts.
-  void hash(Parts parts, std::span<std::byte, kHashBytes> digest,
-            std::span<const std::byte> first = {}) {
-    bool good = EVP_DigestInit_ex2(context.get(), sha256_algorithm(), nullptr) == 1 &&
-                EVP_DigestUpdate(context.get(), first.data(), first.size()) == 1;
-    for (const auto part : parts) {
-      good = good && EVP_DigestUpdate(context.get(), part.data(), part.size()) == 1;
-    }
-    require(good && EVP_DigestFinal_ex(context.get(), out(digest), nullptr) == 1, "SHA-256");
+void HkdfSha256::hash(Parts parts, Digest digest, std::span<const std::byte> first) {
+  bool good = EVP_DigestInit_ex2(context_.get(), sha256_algorithm(), nullptr) == 1 &&
+              EVP_DigestUpdate(context_.get(), first.data(), first.size()) == 1;
+  for (const auto part : parts) {
+    good = good && EVP_DigestUpdate(context_.get(), part.data(), part.size()) == 1;
   }
-
-  // key: at most a block. mac may be the key or one of the parts.
-  void hmac(std::span<const std::byte> key, Parts parts, std::span<std::byte, kHashBytes> mac) {
-    SecretBytes<kBlockOfHash> pad;
-    std::ranges::copy(key, pad.bytes().begin());
-    for (std::byte& b : pad.bytes()) b ^= kInnerPad;
-    SecretBytes<kHashBytes> inner;
-    hash(parts, inner.bytes(), pad.bytes());
-    for (std::byte& b : pad.bytes()) b ^= kInnerPad ^ kOuterPad;
-    hash({inner.bytes()}, mac, pad.bytes());
-  }
-};
-
-HkdfSha256::HkdfSha256() : state_(std::make_unique<State>()) {
-  require(state_->context && sha256_algorithm() != nullptr, "SHA-256");
+  require(good && EVP_DigestFinal_ex(context_.get(), out(digest), nullptr) == 1, "SHA-256");
 }
 
-HkdfSha256::~HkdfSha256() = default;
+void HkdfSha256::hmac(std::span<const std::byte> key, Parts parts, Digest mac) {
+  SecretBytes<kBlockOfHash> pad;
+  std::ranges::copy(key, pad.bytes().begin());
+  for (std::byte& b : pad.bytes()) b ^= kInnerPad;
+  SecretBytes<kHashBytes> inner;
+  hash(parts, inner.bytes(), pad.bytes());
+  for (std::byte& b : pad.bytes()) b ^= kInnerPad ^ kOuterPad;
+  hash({inner.bytes()}, mac, pad.bytes());
+}
 
 void HkdfSha256::extract(std::span<const std::byte> salt, std::span<const std::byte> key) {
   SecretBytes<kHashBytes> hashed;
   if (salt.size() > kBlockOfHash) {
-    state_->hash({salt}, hashed.bytes());
+    hash({salt}, hashed.bytes());
     salt = hashed.bytes();
   }
-  state_->hmac(salt, {key}, state_->prk.bytes());
+  hmac(salt, {key}, prk_.bytes());
 }
 
 void HkdfSha256::expand(std::span<const std::byte> label, std::span<const std::byte> context,
@@ -77,14 +61,12 @@ void HkdfSha256::expand(std::span<const std::byte> label, std::span<const std::b
   std::span<const std::byte> before;
   for (std::size_t done = 0; done < okm.size(); done += kHashBytes) {
     const std::byte counter{static_cast<unsigned char>(done / kHashBytes + 1)};
-    state_->hmac(state_->prk.bytes(), {before, label, context, std::span(&counter, 1)}, t.bytes());
+    hmac(prk_.bytes(), {before, label, context, std::span(&counter, 1)}, t.bytes());
     before = t.bytes();
     const auto here = okm.subspan(done, std::min(kHashBytes, okm.size() - done));
     std::ranges::copy(before.first(here.size()), here.begin());
   }
 }
-
-void HkdfSha256::forget() { wipe(state_->prk.bytes()); }
 
 SecretBytes<32> derive_key(std::span<const std::byte> key, std::span<const std::byte> salt,
                            std::string_view label, std::span<const std::byte> context) {

@@ -5,10 +5,11 @@
 #include <compare>
 #include <cstddef>
 #include <cstdint>
-#include <memory>
+#include <initializer_list>
 #include <span>
 #include <string_view>
 
+#include "tabane/crypto/openssl.h"
 #include "tabane/crypto/secret.h"
 
 namespace tabane::crypto {
@@ -18,9 +19,6 @@ namespace tabane::crypto {
 class HkdfSha256 {
  public:
   HkdfSha256();
-  ~HkdfSha256();  // wipes the pseudo-random key
-  HkdfSha256(const HkdfSha256&) = delete;
-  HkdfSha256& operator=(const HkdfSha256&) = delete;
 
   // Makes the pseudo-random key that the calls of expand() start from.
   void extract(std::span<const std::byte> salt, std::span<const std::byte> key);
@@ -29,12 +27,21 @@ class HkdfSha256 {
   void expand(std::span<const std::byte> label, std::span<const std::byte> context,
               std::span<std::byte> okm);
 
-  // Forgets the pseudo-random key.
-  void forget();
+  // Forgets the pseudo-random key, which is wiped at the end, too.
+  void forget() { wipe(prk_.bytes()); }
 
  private:
-  struct State;
-  std::unique_ptr<State> state_;
+  static constexpr std::size_t kHashBytes = 32;
+  using Digest = std::span<std::byte, kHashBytes>;
+  using Parts = std::initializer_list<std::span<const std::byte>>;
+
+  // first: before the parts.
+  void hash(Parts parts, Digest digest, std::span<const std::byte> first = {});
+  // key: at most a block. mac may be the key or one of the parts.
+  void hmac(std::span<const std::byte> key, Parts parts, Digest mac);
+
+  DigestContext context_{EVP_MD_CTX_new()};
+  SecretBytes<kHashBytes> prk_;
 };
 
 // Extracts, and expands with info = label || context to a key of 32 bytes.

@@ -1,7 +1,5 @@
 #include "tabane/crypto/sha256.h"
 
-#include "tabane/crypto/openssl.h"
-
 namespace tabane::crypto {
 
 std::string hexadecimal(std::span<const std::byte> bytes) {
@@ -21,9 +19,7 @@ Sha256Sum sha256(std::span<const std::byte> bytes) {
   return sum;
 }
 
-void Sha256Stream::Free::operator()(evp_md_ctx_st* context) const { EVP_MD_CTX_free(context); }
-
-Sha256Stream::Sha256Stream() : context_(EVP_MD_CTX_new()) {
+Sha256Stream::Sha256Stream() {
   require(context_ && EVP_DigestInit_ex(context_.get(), EVP_sha256(), nullptr) == 1, "SHA-256");
 }
 

@@ -3,11 +3,10 @@
 
 #include <array>
 #include <cstddef>
-#include <memory>
 #include <span>
 #include <string>
 
-struct evp_md_ctx_st;  // of OpenSSL
+#include "tabane/crypto/openssl.h"
 
 namespace tabane::crypto {
 
@@ -28,10 +27,7 @@ class Sha256Stream {
   Sha256Sum finish();
 
  private:
-  struct Free {
-    void operator()(evp_md_ctx_st* context) const;
-  };
-  std::unique_ptr<evp_md_ctx_st, Free> context_;
+  DigestContext context_{EVP_MD_CTX_new()};
 };
 
 }  // namespace tabane::crypto
