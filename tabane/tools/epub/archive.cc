@@ -2,14 +2,12 @@
 
 #include <fcntl.h>
 #include <fmt/format.h>
-#include <libdeflate.h>
 #include <sys/stat.h>
-#include <zip.h>
-#include <zlib.h>
 
 #include <algorithm>
 #include <cerrno>
 #include <new>
+#include <ranges>
 
 #include "tabane/core/error.h"
 #include "tabane/core/file.h"
@@ -59,17 +57,13 @@ zip* open_zip(const std::string& path) {
 bool leads_out(std::string_view name) {
   if (name.empty() || name.front() == '/' || name.find('\\') != name.npos) return true;
   if (name.size() > 1 && name[1] == ':') return true;
-  for (std::size_t begin = 0; begin <= name.size();) {
-    const std::size_t end = std::min(name.find('/', begin), name.size());
-    if (name.substr(begin, end - begin) == "..") return true;
-    begin = end + 1;
+  for (const auto& part : std::views::split(name, '/')) {
+    if (std::string_view(part.begin(), part.end()) == "..") return true;
   }
   return std::ranges::any_of(name, [](char c) { return static_cast<unsigned char>(c) < ' '; });
 }
 
 }  // namespace
-
-void DiscardZip::operator()(zip* archive) const { zip_discard(archive); }
 
 Archive::Archive(const std::string& path) : path_(path) {
   file_bytes_ = size_of(path);
@@ -83,8 +77,6 @@ Archive::Archive(const std::string& path) : path_(path) {
   }
   check_sizes();
 }
-
-Archive::~Archive() = default;
 
 void Archive::add(std::uint64_t index) {
   zip_stat_t status;
@@ -157,8 +149,6 @@ void Archive::read_stored(const Entry& entry, std::byte* out) const {
   }
 }
 
-void EntryStream::Close::operator()(zip_file* file) const { zip_fclose(file); }
-
 EntryStream::EntryStream(const Archive& archive, const Entry& entry, EntryForm form)
     : what_(fmt::format("{}: {}", archive.path(), entry.name)),
       file_(zip_fopen_index(archive.handle(), entry.index,
@@ -191,20 +181,11 @@ std::uint32_t crc32(std::span<const std::byte> bytes) {
   return libdeflate_crc32(0, bytes.data(), bytes.size());
 }
 
-void Deflater::FreeCompressor::operator()(libdeflate_compressor* one) const {
-  libdeflate_free_compressor(one);
-}
-void Deflater::FreeDecompressor::operator()(libdeflate_decompressor* one) const {
-  libdeflate_free_decompressor(one);
-}
-
 Deflater::Deflater()
     : compressor_(libdeflate_alloc_compressor(kLevel)),
       decompressor_(libdeflate_alloc_decompressor()) {
   if (!compressor_ || !decompressor_) throw std::bad_alloc();
 }
-
-Deflater::~Deflater() = default;
 
 std::size_t Deflater::most(std::size_t bytes) {
   return libdeflate_deflate_compress_bound(nullptr, bytes);
@@ -225,29 +206,28 @@ bool Deflater::inflate(std::span<const std::byte> in, std::span<std::byte> out) 
   return result == LIBDEFLATE_SUCCESS && read == in.size() && written == out.size();
 }
 
-InflatedSum::InflatedSum(std::uint64_t most)
-    : stream_(std::make_unique<z_stream>()), most_(most), out_(std::size_t{1} << 16) {
-  if (inflateInit2(stream_.get(), kRawWindow) != Z_OK) throw std::bad_alloc();
+InflatedSum::InflatedSum(std::uint64_t most) : most_(most), out_(std::size_t{1} << 16) {
+  if (inflateInit2(&stream_, kRawWindow) != Z_OK) throw std::bad_alloc();
 }
 
-InflatedSum::~InflatedSum() { inflateEnd(stream_.get()); }
+InflatedSum::~InflatedSum() { inflateEnd(&stream_); }
 
 // piece: at most 4 GiB.
 bool InflatedSum::put(std::span<const std::byte> piece) {
-  stream_->next_in = reinterpret_cast<Bytef*>(const_cast<std::byte*>(piece.data()));
-  stream_->avail_in = static_cast<uInt>(piece.size());
+  stream_.next_in = reinterpret_cast<Bytef*>(const_cast<std::byte*>(piece.data()));
+  stream_.avail_in = static_cast<uInt>(piece.size());
   do {
-    if (ended_) return stream_->avail_in == 0;
-    stream_->next_out = out_.data();
-    stream_->avail_out = static_cast<uInt>(out_.size());
-    const int result = ::inflate(stream_.get(), Z_NO_FLUSH);
+    if (ended_) return stream_.avail_in == 0;
+    stream_.next_out = out_.data();
+    stream_.avail_out = static_cast<uInt>(out_.size());
+    const int result = ::inflate(&stream_, Z_NO_FLUSH);
     if (result != Z_OK && result != Z_STREAM_END && result != Z_BUF_ERROR) return false;
     ended_ = result == Z_STREAM_END;
-    const std::size_t made = out_.size() - stream_->avail_out;
+    const std::size_t made = out_.size() - stream_.avail_out;
     crc_ = libdeflate_crc32(crc_, out_.data(), made);
     bytes_ += made;
     if (bytes_ > most_) return false;
-  } while (stream_->avail_in > 0 || stream_->avail_out == 0);
+  } while (stream_.avail_in > 0 || stream_.avail_out == 0);
   return true;
 }
 

@@ -1,6 +1,10 @@
 // The ZIP file that a book is, read with suspicion, since books come from strangers; and deflate.
 #pragma once
 
+#include <libdeflate.h>
+#include <zip.h>
+#include <zlib.h>
+
 #include <cstddef>
 #include <cstdint>
 #include <ctime>
@@ -11,13 +15,11 @@
 #include <string_view>
 #include <vector>
 
-struct libdeflate_compressor;
-struct libdeflate_decompressor;
-struct z_stream_s;
-struct zip;
-struct zip_file;
+#include "tabane/crypto/openssl.h"
 
 namespace tabane::epub {
+
+using crypto::FreedBy;
 
 // Beyond these limits a book is taken for a bomb. Text rarely shrinks to less than a twentieth.
 inline constexpr std::uint64_t kMostExpansion = 200;  // of an entry of kSmallBytes or more
@@ -36,10 +38,8 @@ struct Entry {
   bool is_folder() const { return name.ends_with('/'); }
 };
 
-// Closes without writing.
-struct DiscardZip {
-  void operator()(zip* archive) const;
-};
+// Is closed without writing.
+using Zip = std::unique_ptr<zip, FreedBy<zip_discard>>;
 
 // One thread at a time, with all its streams.
 class Archive {
@@ -48,7 +48,6 @@ class Archive {
   // itself has encrypted or compressed otherwise than by deflate, and bombs. throws:
   // core::SystemError, core::Error; both name the file.
   explicit Archive(const std::string& path);
-  ~Archive();
   Archive(const Archive&) = delete;
   Archive& operator=(const Archive&) = delete;
 
@@ -69,7 +68,7 @@ class Archive {
   void check_sizes() const;
 
   std::string path_;
-  std::unique_ptr<zip, DiscardZip> zip_;
+  Zip zip_;
   std::uint64_t file_bytes_ = 0;
   std::vector<Entry> entries_;
   std::map<std::string_view, std::size_t> places_;
@@ -89,11 +88,8 @@ class EntryStream {
   std::size_t fill(std::span<std::byte> bytes);
 
  private:
-  struct Close {
-    void operator()(zip_file* file) const;
-  };
   std::string what_;
-  std::unique_ptr<zip_file, Close> file_;
+  std::unique_ptr<zip_file, FreedBy<zip_fclose>> file_;
 };
 
 // ---- raw deflate: whole in memory by libdeflate, or as a stream by zlib ----
@@ -104,9 +100,6 @@ std::uint32_t crc32(std::span<const std::byte> bytes);
 class Deflater {
  public:
   Deflater();
-  ~Deflater();
-  Deflater(const Deflater&) = delete;
-  Deflater& operator=(const Deflater&) = delete;
 
   static std::size_t most(std::size_t bytes);  // bytes that deflate() may write
   // Returns the bytes written. out: most(in.size()).
@@ -115,14 +108,8 @@ class Deflater {
   bool inflate(std::span<const std::byte> in, std::span<std::byte> out);
 
  private:
-  struct FreeCompressor {
-    void operator()(libdeflate_compressor* one) const;
-  };
-  struct FreeDecompressor {
-    void operator()(libdeflate_decompressor* one) const;
-  };
-  std::unique_ptr<libdeflate_compressor, FreeCompressor> compressor_;
-  std::unique_ptr<libdeflate_decompressor, FreeDecompressor> decompressor_;
+  std::unique_ptr<libdeflate_compressor, FreedBy<libdeflate_free_compressor>> compressor_;
+  std::unique_ptr<libdeflate_decompressor, FreedBy<libdeflate_free_decompressor>> decompressor_;
 };
 
 // Length and checksum of the content of a deflate stream that comes piece by piece.
@@ -140,7 +127,7 @@ class InflatedSum {
   std::uint32_t crc() const { return crc_; }
 
  private:
-  std::unique_ptr<z_stream_s> stream_;
+  z_stream stream_{};
   std::uint64_t most_, bytes_ = 0;
   std::uint32_t crc_ = 0;
   bool ended_ = false;

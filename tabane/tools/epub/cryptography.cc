@@ -76,8 +76,6 @@ std::optional<std::string> from_base64(std::string_view text) {
 
 namespace {
 
-using PrivateKey = std::unique_ptr<EVP_PKEY, crypto::FreedBy<EVP_PKEY_free>>;
-using Certificate = std::unique_ptr<X509, crypto::FreedBy<X509_free>>;
 using Memory = std::unique_ptr<BIO, crypto::FreedBy<BIO_free>>;
 
 constexpr unsigned kKeyBits = 2048;
@@ -128,52 +126,41 @@ Certificate self_signed(EVP_PKEY* key) {
 
 }  // namespace
 
-struct Provider::Identity {
-  PrivateKey key;
-  Certificate certificate;
-};
-
-Provider::Provider(std::unique_ptr<Identity> identity) : identity_(std::move(identity)) {}
-Provider::~Provider() = default;
-Provider::Provider(Provider&&) noexcept = default;
-Provider& Provider::operator=(Provider&&) noexcept = default;
-
 Provider Provider::for_tests() {
-  auto identity = std::make_unique<Identity>();
-  identity->key.reset(EVP_RSA_gen(kKeyBits));
-  crypto::require(identity->key != nullptr, "an RSA key");
-  identity->certificate = self_signed(identity->key.get());
-  return Provider(std::move(identity));
+  PrivateKey key(EVP_RSA_gen(kKeyBits));
+  crypto::require(key != nullptr, "an RSA key");
+  Certificate certificate = self_signed(key.get());
+  return {std::move(key), std::move(certificate)};
 }
 
-Provider Provider::from_files(const std::string& certificate, const std::string& key) {
-  auto identity = std::make_unique<Identity>();
-  const std::string certificate_text = core::read_file(certificate);
+Provider Provider::from_files(const std::string& certificate_file, const std::string& key_file) {
+  const std::string certificate_text = core::read_file(certificate_file);
   const Memory certificate_pem = memory_of(certificate_text);
-  identity->certificate.reset(PEM_read_bio_X509(certificate_pem.get(), nullptr, nullptr, nullptr));
-  if (!identity->certificate) {
+  Certificate certificate(PEM_read_bio_X509(certificate_pem.get(), nullptr, nullptr, nullptr));
+  if (!certificate) {
     throw core::UsageError(
-        fmt::format("--certificate {}: holds no certificate in PEM", certificate));
+        fmt::format("--certificate {}: holds no certificate in PEM", certificate_file));
   }
   // A key under a passphrase would ask for it here.
   const auto no_passphrase = [](char*, int, int, void*) { return -1; };
-  std::string key_text = core::read_file(key);
+  std::string key_text = core::read_file(key_file);
   const Memory key_pem = memory_of(key_text);
-  identity->key.reset(PEM_read_bio_PrivateKey(key_pem.get(), nullptr, no_passphrase, nullptr));
+  PrivateKey key(PEM_read_bio_PrivateKey(key_pem.get(), nullptr, no_passphrase, nullptr));
   crypto::wipe(std::as_writable_bytes(std::span(key_text)));
-  if (!identity->key || EVP_PKEY_get_base_id(identity->key.get()) != EVP_PKEY_RSA) {
+  if (!key || EVP_PKEY_get_base_id(key.get()) != EVP_PKEY_RSA) {
+    throw core::UsageError(fmt::format(
+        "--private-key {}: holds no RSA key in PEM, or one under a passphrase", key_file));
+  }
+  if (X509_check_private_key(certificate.get(), key.get()) != 1) {
     throw core::UsageError(
-        fmt::format("--private-key {}: holds no RSA key in PEM, or one under a passphrase", key));
+        fmt::format("--private-key {}: is not the key of {}", key_file, certificate_file));
   }
-  if (X509_check_private_key(identity->certificate.get(), identity->key.get()) != 1) {
-    throw core::UsageError(fmt::format("--private-key {}: is not the key of {}", key, certificate));
-  }
-  return Provider(std::move(identity));
+  return {std::move(key), std::move(certificate)};
 }
 
 std::string Provider::certificate() const {
   unsigned char* bytes = nullptr;
-  const int size = i2d_X509(identity_->certificate.get(), &bytes);
+  const int size = i2d_X509(certificate_.get(), &bytes);
   crypto::require(size > 0, "a certificate");
   std::string text(reinterpret_cast<char*>(bytes), static_cast<std::size_t>(size));
   OPENSSL_free(bytes);
@@ -184,9 +171,7 @@ std::string Provider::sign(std::string_view text) const {
   const crypto::DigestContext digest(EVP_MD_CTX_new());
   std::size_t size = 0;
   crypto::require(
-      digest &&
-          EVP_DigestSignInit(digest.get(), nullptr, EVP_sha256(), nullptr, identity_->key.get()) ==
-              1 &&
+      digest && EVP_DigestSignInit(digest.get(), nullptr, EVP_sha256(), nullptr, key_.get()) == 1 &&
           EVP_DigestSign(digest.get(), nullptr, &size, bytes_in(text), text.size()) == 1,
       "a signature");
   std::string signature(size, '\0');

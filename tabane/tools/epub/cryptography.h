@@ -2,14 +2,19 @@
 // providers.
 #pragma once
 
+#include <openssl/evp.h>
+#include <openssl/x509.h>
+
 #include <cstddef>
 #include <memory>
 #include <optional>
 #include <span>
 #include <string>
 #include <string_view>
+#include <utility>
 
 #include "tabane/crypto/cbc_cipher.h"
+#include "tabane/crypto/openssl.h"
 #include "tabane/crypto/secret.h"
 
 namespace tabane::epub {
@@ -44,6 +49,9 @@ std::optional<std::string> from_base64(std::string_view text);
 
 inline constexpr const char* kRsaSha256 = "http://www.w3.org/2001/04/xmldsig-more#rsa-sha256";
 
+using PrivateKey = std::unique_ptr<EVP_PKEY, crypto::FreedBy<EVP_PKEY_free>>;
+using Certificate = std::unique_ptr<X509, crypto::FreedBy<X509_free>>;
+
 // A signer of licences with an X.509 certificate.
 class Provider {
  public:
@@ -52,19 +60,18 @@ class Provider {
   static Provider for_tests();
   // Reads PEM files. throws: core::SystemError; core::UsageError naming the file that holds no RSA
   // key or certificate, or if they do not belong together.
-  static Provider from_files(const std::string& certificate, const std::string& key);
-  ~Provider();
-  Provider(Provider&&) noexcept;
-  Provider& operator=(Provider&&) noexcept;
+  static Provider from_files(const std::string& certificate_file, const std::string& key_file);
 
   std::string certificate() const;  // DER
   // RSA-SHA256 (PKCS#1 v1.5). Thread-safe.
   std::string sign(std::string_view text) const;
 
  private:
-  struct Identity;
-  explicit Provider(std::unique_ptr<Identity> identity);
-  std::unique_ptr<Identity> identity_;
+  Provider(PrivateKey key, Certificate certificate)
+      : key_(std::move(key)), certificate_(std::move(certificate)) {}
+
+  PrivateKey key_;
+  Certificate certificate_;
 };
 
 // The signature of a licence and its certificate.

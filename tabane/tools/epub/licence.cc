@@ -109,34 +109,13 @@ SignatureCheck signature_of(const Json& json) {
 
 // ---- moments ----
 
-using std::chrono::seconds, std::chrono::minutes;
+using std::chrono::seconds;
 
 // Whether a text has the characters of a form, with any digit for each 0.
 bool has_form(std::string_view text, std::string_view form) {
   return std::ranges::equal(text, form, [](char c, char wanted) {
     return wanted == '0' ? c >= '0' && c <= '9' : c == wanted;
   });
-}
-
-// text: digits at that place.
-int number_at(std::string_view text, std::size_t place, std::size_t digits) {
-  int number = 0;
-  for (const char c : text.substr(place, digits)) number = number * 10 + (c - '0');
-  return number;
-}
-
-// text: as "12:30".
-std::optional<minutes> minutes_of(std::string_view text) {
-  const int hours = number_at(text, 0, 2), rest = number_at(text, 3, 2);
-  return hours < 24 && rest < 60 ? std::optional(minutes(60 * hours + rest)) : std::nullopt;
-}
-
-// Returns how far a zone is from UTC: "Z" or "+09:00".
-std::optional<minutes> offset_of(std::string_view zone) {
-  if (zone == "Z") return minutes(0);
-  if (has_form(zone, "+00:00")) return minutes_of(zone.substr(1));
-  const auto west = has_form(zone, "-00:00") ? minutes_of(zone.substr(1)) : std::nullopt;
-  return west ? std::optional(-*west) : std::nullopt;
 }
 
 std::string utc_text(std::chrono::sys_seconds moment) {
@@ -150,25 +129,33 @@ std::string utc_now() {
 }
 
 std::optional<std::string> utc_of(std::string_view iso8601) {
-  constexpr std::string_view kForm = "0000-00-00T00:00:00";
-  std::string whole(iso8601);
-  if (whole.size() == 10) whole += "T00:00:00Z";
-  const std::string_view text = std::string_view(whole).substr(0, kForm.size());
-  if (!has_form(text, kForm)) return std::nullopt;
-  const std::chrono::year_month_day date{
-      std::chrono::year(number_at(text, 0, 4)),
-      std::chrono::month(static_cast<unsigned>(number_at(text, 5, 2))),
-      std::chrono::day(static_cast<unsigned>(number_at(text, 8, 2)))};
-  std::string_view zone = std::string_view(whole).substr(kForm.size());
-  if (zone.starts_with('.')) {  // a fraction of a second
-    const std::size_t end = std::min(zone.find_first_not_of("0123456789", 1), zone.size());
-    if (end == 1) return std::nullopt;
-    zone.remove_prefix(end);
+  constexpr std::size_t kZone = 19;  // where it begins
+  std::string text(iso8601);
+  if (text.size() == 10) text += "T00:00:00Z";
+  if (text.ends_with('Z')) text.replace(text.size() - 1, 1, "+00:00");
+  if (text.size() > kZone && text[kZone] == '.') {  // a fraction of a second
+    const std::size_t end = text.find_first_not_of("0123456789", kZone + 1);
+    if (end > kZone + 1) text.erase(kZone, end - kZone);
   }
-  const auto minute = minutes_of(text.substr(11)), offset = offset_of(zone);
-  const int second = number_at(text, 17, 2);
-  if (!date.ok() || !minute || second > 60 || !offset) return std::nullopt;
-  return utc_text(std::chrono::sys_days(date) + *minute + seconds(second) - *offset);
+  if (!has_form(text, "0000-00-00T00:00:00+00:00") &&
+      !has_form(text, "0000-00-00T00:00:00-00:00")) {
+    return std::nullopt;
+  }
+  const auto number = [&](std::size_t place, std::size_t digits) {
+    return std::stoi(text.substr(place, digits));
+  };
+  const std::chrono::year_month_day date{std::chrono::year(number(0, 4)),
+                                         std::chrono::month(static_cast<unsigned>(number(5, 2))),
+                                         std::chrono::day(static_cast<unsigned>(number(8, 2)))};
+  const int hour = number(11, 2), minute = number(14, 2), second = number(17, 2);
+  const int zone_hours = number(20, 2), zone_minutes = number(23, 2);
+  if (!date.ok() || hour > 23 || minute > 59 || second > 60 || zone_hours > 23 ||
+      zone_minutes > 59) {
+    return std::nullopt;
+  }
+  const std::chrono::minutes local(60 * hour + minute), offset(60 * zone_hours + zone_minutes);
+  return utc_text(std::chrono::sys_days(date) + local + seconds(second) +
+                  (text[kZone] == '-' ? offset : -offset));
 }
 
 Key user_key(const crypto::Passphrase& passphrase) {

@@ -2,11 +2,12 @@
 
 #include <fmt/format.h>
 #include <unistd.h>
-#include <zip.h>
 
 #include <algorithm>
 #include <cerrno>
+#include <cstdlib>
 #include <cstring>
+#include <new>
 #include <vector>
 
 #include "tabane/core/error.h"
@@ -218,28 +219,13 @@ void NewArchive::add(const std::string& name, std::time_t time, std::unique_ptr<
   place(name, source, time, deflated);
 }
 
-namespace {
-
-class Text : public Content {
- public:
-  explicit Text(std::string text) : text_(std::move(text)) {}
-  Shape shape() override { return {.stored = text_.size(), .deflated = {}}; }
-  std::size_t read(std::span<std::byte> bytes) override {
-    const std::size_t count = std::min(bytes.size(), text_.size() - at_);
-    std::memcpy(bytes.data(), text_.data() + at_, count);
-    at_ += count;
-    return count;
-  }
-
- private:
-  std::string text_;
-  std::size_t at_ = 0;
-};
-
-}  // namespace
-
-void NewArchive::add_text(const std::string& name, std::string text, bool deflate) {
-  add(name, std::time(nullptr), std::make_unique<Text>(std::move(text)), deflate);
+void NewArchive::add_text(const std::string& name, const std::string& text, bool deflate) {
+  void* const copy = std::malloc(text.size() + 1);  // which libzip frees
+  if (copy == nullptr) throw std::bad_alloc();
+  std::memcpy(copy, text.data(), text.size());
+  zip_source_t* const source = zip_source_buffer(zip_.get(), copy, text.size(), 1);
+  if (source == nullptr) std::free(copy);
+  place(name, source, std::time(nullptr), deflate);
 }
 
 void NewArchive::copy(const Archive& from, const Entry& entry) {

@@ -15,9 +15,6 @@
 #include "tabane/core/file.h"
 #include "tabane/tools/epub/archive.h"
 
-struct zip;
-struct zip_source;
-
 namespace tabane::epub {
 
 // The content of an entry, made when the archive is written.
@@ -53,7 +50,7 @@ class NewArchive {
   // of the content does not say so, the bytes are deflated here.
   void add(const std::string& name, std::time_t time, std::unique_ptr<Content> content,
            bool deflated);
-  void add_text(const std::string& name, std::string text, bool deflate);
+  void add_text(const std::string& name, const std::string& text, bool deflate);
   void copy(const Archive& from, const Entry& entry);  // as it is stored there
 
   // Writes the contents in the order of adding, and gives the file its name. replace: whether a
@@ -68,7 +65,7 @@ class NewArchive {
   std::string path_;
   std::exception_ptr problem_;  // the first
   std::unique_ptr<File> file_;
-  std::unique_ptr<zip, DiscardZip> zip_;
+  Zip zip_;
 };
 
 }  // namespace tabane::epub

@@ -4,7 +4,7 @@
 #include <fmt/ranges.h>
 
 #include <charconv>
-#include <pugixml.hpp>
+#include <ranges>
 #include <sstream>
 #include <vector>
 
@@ -83,12 +83,10 @@ std::string resolved(std::string_view base, std::string_view reference) {
   if (reference.empty() || reference.find("://") != reference.npos) return {};
   std::vector<std::string> parts;
   const auto walk = [&](std::string_view path) {
-    for (std::size_t begin = 0; begin <= path.size();) {
-      const std::size_t end = std::min(path.find('/', begin), path.size());
-      const std::string_view part = path.substr(begin, end - begin);
+    for (const auto& each : std::views::split(path, '/')) {
+      const std::string_view part(each.begin(), each.end());
       if (part == ".." && !parts.empty()) parts.pop_back();
       if (!part.empty() && part != "." && part != "..") parts.emplace_back(part);
-      begin = end + 1;
     }
   };
   if (const std::size_t folder = base.rfind('/'); folder != base.npos) walk(base.substr(0, folder));
@@ -235,38 +233,31 @@ pugi::xml_node add_with(pugi::xml_node parent, const char* name, const char* att
 
 }  // namespace
 
-struct EncryptionXml::Document {
-  pugi::xml_document xml;
-  pugi::xml_node root;
-};
-
-EncryptionXml::EncryptionXml() : document_(std::make_unique<Document>()) {
-  pugi::xml_node declaration = document_->xml.append_child(pugi::node_declaration);
+EncryptionXml::EncryptionXml() {
+  pugi::xml_node declaration = document_.append_child(pugi::node_declaration);
   declaration.append_attribute("version").set_value("1.0");
   declaration.append_attribute("encoding").set_value("UTF-8");
-  document_->root = add_with(document_->xml, "encryption", "xmlns",
-                             "urn:oasis:names:tc:opendocument:xmlns:container");
+  root_ =
+      add_with(document_, "encryption", "xmlns", "urn:oasis:names:tc:opendocument:xmlns:container");
 }
 
 EncryptionXml::EncryptionXml(const Archive& book) : EncryptionXml() {
   const Entry* const entry = book.find(kEncryptionName);
   if (entry == nullptr) return;
-  load_xml(book, *entry, document_->xml);
-  document_->root = child(document_->xml, "encryption");
-  if (!document_->root) {
+  load_xml(book, *entry, document_);
+  root_ = child(document_, "encryption");
+  if (!root_) {
     throw core::Error(
         fmt::format("{}: {} is no list of encrypted resources", book.path(), kEncryptionName));
   }
   // text() is UTF-8 whatever the encoding of the book's list.
-  const pugi::xml_node first = document_->xml.first_child();
+  const pugi::xml_node first = document_.first_child();
   if (first.type() == pugi::node_declaration) first.attribute("encoding").set_value("UTF-8");
   read();
 }
 
-EncryptionXml::~EncryptionXml() = default;
-
 void EncryptionXml::read() {
-  for (const pugi::xml_node& data : children(document_->root, "EncryptedData")) {
+  for (const pugi::xml_node& data : children(root_, "EncryptedData")) {
     const std::string name =
         percent_decoded(attribute(child(child(data, "CipherData"), "CipherReference"), "URI"));
     const std::string algorithm = attribute(child(data, "EncryptionMethod"), "Algorithm");
@@ -283,8 +274,8 @@ void EncryptionXml::read() {
 
 void EncryptionXml::add(const std::string& name, const EncryptedResource& how) {
   by_licence_[name] = how;
-  pugi::xml_node data = add_with(document_->root, "enc:EncryptedData", "xmlns:enc",
-                                 "http://www.w3.org/2001/04/xmlenc#");
+  pugi::xml_node data =
+      add_with(root_, "enc:EncryptedData", "xmlns:enc", "http://www.w3.org/2001/04/xmlenc#");
   add_with(data, "enc:EncryptionMethod", "Algorithm", kAes256Cbc);
   pugi::xml_node key =
       add_with(data, "ds:KeyInfo", "xmlns:ds", "http://www.w3.org/2000/09/xmldsig#");
@@ -300,15 +291,15 @@ void EncryptionXml::add(const std::string& name, const EncryptedResource& how) {
 }
 
 void EncryptionXml::remove_by_licence() {
-  for (const pugi::xml_node& data : children(document_->root, "EncryptedData")) {
-    if (is_by_licence(data)) document_->root.remove_child(data);
+  for (const pugi::xml_node& data : children(root_, "EncryptedData")) {
+    if (is_by_licence(data)) root_.remove_child(data);
   }
   by_licence_.clear();
 }
 
 std::string EncryptionXml::text() const {
   std::ostringstream stream;
-  document_->xml.save(stream, "  ");
+  document_.save(stream, "  ");
   return stream.str();
 }
 

@@ -5,8 +5,8 @@
 #include <cstdint>
 #include <functional>
 #include <map>
-#include <memory>
 #include <optional>
+#include <pugixml.hpp>
 #include <set>
 #include <string>
 #include <string_view>
@@ -57,9 +57,6 @@ class EncryptionXml {
   EncryptionXml();  // lists nothing
   // Reads that of a book; lists nothing if it has none. throws: core::Error naming the book.
   explicit EncryptionXml(const Archive& book);
-  ~EncryptionXml();
-  EncryptionXml(const EncryptionXml&) = delete;
-  EncryptionXml& operator=(const EncryptionXml&) = delete;
 
   // Resources that the licence's content key has encrypted, by name.
   const std::map<std::string, EncryptedResource, std::less<>>& by_licence() const {
@@ -77,10 +74,10 @@ class EncryptionXml {
   std::string text() const;
 
  private:
-  struct Document;
   void read();
 
-  std::unique_ptr<Document> document_;
+  pugi::xml_document document_;
+  pugi::xml_node root_;
   std::map<std::string, EncryptedResource, std::less<>> by_licence_;
   std::map<std::string, std::string, std::less<>> obfuscated_;
   std::optional<std::pair<std::string, std::string>> foreign_;
