@@ -16,7 +16,6 @@
 #include "tabane/solver/solution.h"
 #include "tabane/tools/matmul/matrix.h"
 #include "tabane/tools/matmul/multiply.h"
-#include "tabane/tools/matmul/workspace.h"
 
 #ifdef TABANE_BENCH_FLINT
 #include <arb_mat.h>
@@ -101,32 +100,27 @@ class Products {
   }
 
  private:
-  // workspace: null for memory that is new in each product.
-  static Contender product(const Shared& factors, std::shared_ptr<mp::Workspace> workspace) {
+  static Contender product(const Shared& factors) {
     const int n = factors->a.rows();
-    return {.name = workspace ? "tabane, memory kept" : "tabane",
-            .work = core::repeat([factors, workspace] {
-              mp::multiply(factors->a, factors->b, factors->a.bits(),
-                           {.workspace = workspace.get()});
-            }),
+    return {.name = "tabane",
+            .work = core::repeat(
+                [factors] { mp::multiply(factors->a, factors->b, factors->a.bits()); }),
             .amount = multiply_adds(n)};
   }
 
   // On as many rows as take about a second; a row takes as long as another.
-  static Contender loop(const Shared& factors, double target, bool blocked) {
+  static Contender loop(const Shared& factors, double target) {
     const int n = factors->a.rows();
     const auto bits = factors->a.bits();
     const double row = 1.0 * n * n * (20e-9 + 0.2e-9 * static_cast<double>(bits));
     const int rows = std::clamp(static_cast<int>(1 / row), 1, n);
     const auto part = std::make_shared<mp::Matrix>(factors->a.part({0, rows}, {0, n}));
-    return {.name = blocked ? "MPFR, blocked loop" : "MPFR, triple loop",
-            .work = core::repeat([factors, part, bits, blocked] {
-              blocked ? mp::blocked_loop(*part, factors->b, bits)
-                      : mp::triple_loop(*part, factors->b, bits);
-            }),
-            .amount = 1.0 * rows * n * n,
-            .target = target,
-            .how = fmt::format("mpfr_mul, mpfr_add on {} rows; MPFR {}", rows, mpfr_get_version())};
+    return {
+        .name = "MPFR, triple loop",
+        .work = core::repeat([factors, part, bits] { mp::triple_loop(*part, factors->b, bits); }),
+        .amount = 1.0 * rows * n * n,
+        .target = target,
+        .how = fmt::format("mpfr_mul, mpfr_add on {} rows; MPFR {}", rows, mpfr_get_version())};
   }
 
   void beside_others(int n, long bits, double over_flint, double over_loop) {
@@ -142,13 +136,8 @@ class Products {
                    .how = FlintProduct::version()};
     panel_.ask({.name = name,
                 .unit = "multiply-adds/s",
-                .ours = product(factors, nullptr),
-                .peers = {peer, loop(factors, over_loop, false), loop(factors, 0, true)},
-                .measure = long_runs(panel_.settings(), 6, 20)});
-    panel_.ask({.name = name + ", memory kept",
-                .unit = "multiply-adds/s",
-                .ours = product(factors, std::make_shared<mp::Workspace>()),
-                .peers = {peer},
+                .ours = product(factors),
+                .peers = {std::move(peer), loop(factors, over_loop)},
                 .measure = long_runs(panel_.settings(), 6, 20)});
   }
 

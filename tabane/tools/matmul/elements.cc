@@ -285,11 +285,6 @@ bool row_is_wrong(const Operands& operands, const Target& target, const PrimeFie
   return expected != found;
 }
 
-bool same(mpfr_srcptr x, mpfr_srcptr y) {
-  if (mpfr_nan_p(x) || mpfr_nan_p(y)) return mpfr_nan_p(x) && mpfr_nan_p(y);
-  return mpfr_equal_p(x, y) && mpfr_signbit(x) == mpfr_signbit(y);
-}
-
 int wrong_of_drawn(const Operands& operands, const Target& target, std::uint64_t seed) {
   if (operands.rows() == 0 || operands.columns() == 0) return 0;
   const WidestRange widest;

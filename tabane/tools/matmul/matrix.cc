@@ -94,15 +94,15 @@ void Matrix::point_heads() {
   }
 }
 
+bool same(mpfr_srcptr x, mpfr_srcptr y) {
+  if (mpfr_nan_p(x) || mpfr_nan_p(y)) return mpfr_nan_p(x) && mpfr_nan_p(y);
+  return mpfr_equal_p(x, y) && mpfr_signbit(x) == mpfr_signbit(y);
+}
+
 bool Matrix::operator==(const Matrix& other) const {
   if (rows_ != other.rows_ || columns_ != other.columns_ || bits_ != other.bits_) return false;
   for (std::size_t i = 0; i < heads_.size(); ++i) {
-    const mpfr_srcptr x = &heads_[i], y = &other.heads_[i];
-    if (mpfr_nan_p(x) || mpfr_nan_p(y)) {
-      if (!mpfr_nan_p(x) || !mpfr_nan_p(y)) return false;
-    } else if (!mpfr_equal_p(x, y) || mpfr_signbit(x) != mpfr_signbit(y)) {
-      return false;
-    }
+    if (!same(&heads_[i], &other.heads_[i])) return false;
   }
   return true;
 }

@@ -64,6 +64,9 @@ class Matrix {
   std::vector<__mpfr_struct> heads_;
 };
 
+// Bit by bit, as operator==.
+bool same(mpfr_srcptr x, mpfr_srcptr y);
+
 struct ComplexMatrix {
   Matrix re, im;  // of one shape
 };

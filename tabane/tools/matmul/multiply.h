@@ -18,14 +18,11 @@ enum class Method {
   sums,       // MPFR's exact sum of exact products, element by element: whatever the exponents
 };
 
-class Workspace;
-
 struct ProductOptions {
   mpfr_rnd_t rounding = MPFR_RNDN;  // RNDN, RNDZ, RNDU or RNDD
   int threads = 1;
   double memory = 0;  // the most bytes to take besides the matrices; 0: half of what is usable
   Method method = Method::automatic;
-  Workspace* workspace = nullptr;  // keeps the memory for the next product; null: given back
 };
 
 // What a product took.
@@ -37,11 +34,11 @@ struct Cost {
   double bytes = 0;                   // of memory, besides the matrices
   double product_operations = 0;      // in products of doubles
   // Seconds of all threads together: numbers to residues, products, and back.
-  double residue_seconds = 0, product_seconds = 0, rebuild_seconds = 0, other_seconds = 0;
+  double residue_seconds = 0, product_seconds = 0, rebuild_seconds = 0;
 
   auto fields() {
     return std::tie(method, primes, groups, widest, outliers, bytes, product_operations,
-                    residue_seconds, product_seconds, rebuild_seconds, other_seconds);
+                    residue_seconds, product_seconds, rebuild_seconds);
   }
 };
 
@@ -68,10 +65,6 @@ ComplexMatrix multiply(const ComplexMatrix& a, const ComplexMatrix& b, mpfr_prec
 // core::UsageError if the shapes do not match.
 Matrix triple_loop(const Matrix& a, const Matrix& b, mpfr_prec_t bits,
                    mpfr_rnd_t rounding = MPFR_RNDN);
-
-// The same bits, in blocks that stay in cache.
-Matrix blocked_loop(const Matrix& a, const Matrix& b, mpfr_prec_t bits,
-                    mpfr_rnd_t rounding = MPFR_RNDN);
 
 // What multiply() and the ranks share. throw: core::UsageError if the shapes do not match.
 struct Operands;

@@ -5,7 +5,9 @@
 #include <mpfr.h>
 
 #include <array>
+#include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <span>
 #include <vector>
 
@@ -39,6 +41,11 @@ class WidestRange {
  private:
   ExponentRange range_;
 };
+
+// Calls task(thread, i) for all i below `tasks`, each on one of `threads` threads, of which the
+// caller is thread 0. All have the widest range. throws: what a task threw first.
+void run_tasks(int threads, std::size_t tasks,
+               const std::function<void(std::size_t thread, std::size_t task)>& task);
 
 // x := x 2^shift, brought into `range`. ternary: of the rounding that made x. The calling thread
 // has the widest range.

@@ -6,11 +6,11 @@
 #include <utility>
 
 #include "tabane/core/clock.h"
+#include "tabane/core/memory.h"
 #include "tabane/solver/blas.h"
 #include "tabane/tools/matmul/plan.h"
 #include "tabane/tools/matmul/residue_kernels.h"
 #include "tabane/tools/matmul/residues.h"
-#include "tabane/tools/matmul/workspace.h"
 
 namespace tabane::matmul {
 namespace {
@@ -109,6 +109,28 @@ std::vector<int> counts_of(const std::vector<Moduli>& moduli) {
   return counts;
 }
 
+// An array that is written before it is read, a large one in huge pages: a gigabyte of small ones
+// takes a tenth of a second to come into being.
+template <class T>
+class Buffer {
+ public:
+  // throws: core::SystemError.
+  explicit Buffer(std::size_t count) {
+    constexpr std::size_t kLarge = std::size_t{4} << 20;
+    if (count * sizeof(T) < kLarge) {
+      small_ = std::make_unique_for_overwrite<T[]>(count);
+    } else {
+      large_ = core::Region(count * sizeof(T), {.pages = core::PageSize::huge});
+    }
+  }
+
+  T* data() const { return small_ ? small_.get() : large_.as<T>().data(); }
+
+ private:
+  std::unique_ptr<T[]> small_;
+  core::Region large_;
+};
+
 // A part of the block of the product whose residues are held.
 struct Tile {
   std::size_t row, rows, column, columns;
@@ -130,14 +152,12 @@ class ResidueProduct {
         all_(counts_),
         own_(spread == nullptr ? all_ : spread->planes(counts_, spread->comm().rank())),
         blocks_(choose_blocks(request(options.memory))),
-        workspace_(options.workspace != nullptr ? *options.workspace : own_workspace_),
-        a_values_(values_of_line() * blocks_.rows, workspace_),
-        b_values_(values_of_line() * blocks_.columns, workspace_),
-        residues_(own_.count() * parts() * blocks_.rows * blocks_.columns, workspace_),
+        a_values_(values_of_line() * blocks_.rows),
+        b_values_(values_of_line() * blocks_.columns),
+        residues_(own_.count() * parts() * blocks_.rows * blocks_.columns),
         complete_(spread == nullptr ? 0
                                     : all_.count() * parts() * blocks_.columns *
-                                          std::min(blocks_.rows, spread->most_rows()),
-                  workspace_) {
+                                          std::min(blocks_.rows, spread->most_rows())) {
     for (int i = 0; i < threads_; ++i) {
       workers_.push_back(std::make_unique<Worker>(*this, static_cast<std::size_t>(i)));
     }
@@ -169,7 +189,7 @@ class ResidueProduct {
   struct Worker {
     Worker(ResidueProduct& all, std::size_t thread)
         : writer(all.operands_, all.target_, thread),
-          products(all.planes() * all.blocks_.tile_rows * all.blocks_.tile_columns, all.workspace_),
+          products(all.planes() * all.blocks_.tile_rows * all.blocks_.tile_columns),
           values(all.moduli_.size()),
           shifts(all.moduli_.size()) {
       for (const Moduli& moduli : all.moduli_) rebuilds.emplace_back(moduli);
@@ -378,8 +398,6 @@ class ResidueProduct {
   std::vector<int> counts_;  // of primes, by group
   Planes all_, own_;         // of all primes; of those that this rank multiplies modulo
   Blocks blocks_;
-  Workspace own_workspace_;
-  Workspace& workspace_;
   Buffer<double> a_values_, b_values_;  // of the operands, for some primes
   Buffer<std::int32_t> residues_;       // of the block: by group, part, prime and element
   Buffer<std::int32_t> complete_;       // of this rank's rows of it, modulo all primes

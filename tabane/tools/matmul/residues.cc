@@ -11,7 +11,6 @@
 #include "tabane/core/error.h"
 #include "tabane/solver/blas.h"
 #include "tabane/tools/matmul/residue_kernels.h"
-#include "tabane/tools/matmul/workspace.h"
 
 namespace tabane::matmul {
 namespace {

@@ -74,22 +74,18 @@ class Multiplication {
     core::tick_clock();  // is calibrated at its first use, which takes some time
     comm::Steps steps(comm, {"product", "collecting"});
     comm::barrier(comm);
-    {
-      const auto in = steps.in(kProduct);
-      multiply_block();
-    }
-    {
-      const auto in = steps.in(kCollect);
+    steps.in(kProduct, [&] { multiply_block(); });
+    steps.in(kCollect, [&] {
       collect();
       comm::barrier(comm);
-    }
+    });
     solver::Solution& solution = answer_.solution;
     solution.steps = steps.gather();
     solution.seconds = solution.steps.seconds_of_slowest();
     solution.operations = static_cast<double>(operands_.rows()) * operands_.columns() *
                           operands_.terms() * (operands_.parts == 2 ? 4 : 1);
     comm.set_phase("check");
-    if (options_.check && comm.rank() == 0) {
+    if (comm.rank() == 0) {
       solution.check = verify(operands_, target_of(answer_.c), field_, sums_);
     }
     return std::move(answer_);
@@ -149,7 +145,7 @@ class Multiplication {
     if (root && !spread_) target.first_row = own_.rows.first;
     if (!root && spread_) target.first_row = -own_.rows.first;
     if (root) target.first_column = own_.columns.first;
-    if (options_.check) target.sketch = &sketch;
+    target.sketch = &sketch;
     ProductOptions product = options_.product;
     product.memory = memory_;
     multiply_operands(part, target, product, answer_.cost, spread_ ? &*spread_ : nullptr);

@@ -21,8 +21,7 @@ struct SolveOptions {
   ProductOptions product =
       {};  // on each rank; its memory is that of one rank, 0: half of what is usable
   Shares shares = Shares::automatic;
-  comm::GridShape grid = {};  // zeros: as fit_grid() chooses
-  bool check = true;
+  comm::GridShape grid = {};   // zeros: as fit_grid() chooses
   bool measure_limit = false;  // the rate of products of doubles
 };
 
