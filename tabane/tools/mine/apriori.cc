@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 #include <map>
+#include <ranges>
 #include <tuple>
 #include <utility>
 #include <vector>
@@ -76,17 +77,13 @@ Itemsets next_candidates(const Itemsets& frequent) {
 }
 
 std::size_t place_of(const Itemsets& itemsets, std::span<const Item> itemset) {
-  std::size_t low = 0, high = itemsets.size();
-  while (low < high) {
-    const std::size_t middle = low + (high - low) / 2;
-    if (std::ranges::lexicographical_compare(itemsets[middle], itemset)) {
-      low = middle + 1;
-    } else {
-      high = middle;
-    }
-  }
-  const bool there = low < itemsets.size() && std::ranges::equal(itemsets[low], itemset);
-  return there ? low : itemsets.size();
+  const auto is_before = [&](std::size_t i) {
+    return std::ranges::lexicographical_compare(itemsets[i], itemset);
+  };
+  const auto places = std::views::iota(std::size_t{0}, itemsets.size());
+  const auto found = std::ranges::partition_point(places, is_before);
+  const bool there = found != places.end() && std::ranges::equal(itemsets[*found], itemset);
+  return there ? *found : itemsets.size();
 }
 
 namespace {

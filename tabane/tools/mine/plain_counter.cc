@@ -1,6 +1,7 @@
 #include "tabane/tools/mine/plain_counter.h"
 
 #include <algorithm>
+#include <bit>
 #include <cstddef>
 #include <span>
 
@@ -19,31 +20,22 @@ namespace tabane::mine::HWY_NAMESPACE {
 
 namespace hn = hwy::HWY_NAMESPACE;
 
-// Sums the counts of load(d, i) over all words, in two sums that do not wait for each other.
-template <class Load>
-std::uint64_t count_words(std::size_t n, Load load) {
+// In two sums that do not wait for each other.
+std::uint64_t count_common(const std::uint64_t* a, const std::uint64_t* b, std::size_t n) {
   const hn::ScalableTag<std::uint64_t> d;
-  const hn::CappedTag<std::uint64_t, 1> one;
   const std::size_t lanes = hn::Lanes(d);
+  const auto ones = [=](std::size_t i) HWY_ATTR {
+    return hn::PopulationCount(hn::And(hn::LoadU(d, a + i), hn::LoadU(d, b + i)));
+  };
   auto sum = hn::Zero(d), other = hn::Zero(d);
   std::size_t i = 0;
   for (; i + 2 * lanes <= n; i += 2 * lanes) {
-    sum = hn::Add(sum, hn::PopulationCount(load(d, i)));
-    other = hn::Add(other, hn::PopulationCount(load(d, i + lanes)));
+    sum = hn::Add(sum, ones(i));
+    other = hn::Add(other, ones(i + lanes));
   }
   std::uint64_t count = hn::GetLane(hn::SumOfLanes(d, hn::Add(sum, other)));
-  for (; i < n; ++i) count += hn::GetLane(hn::PopulationCount(load(one, i)));
+  for (; i < n; ++i) count += static_cast<std::uint64_t>(std::popcount(a[i] & b[i]));
   return count;
-}
-
-std::uint64_t count_all(const std::uint64_t* a, std::size_t n) {
-  return count_words(n, [a](auto d, std::size_t i) { return hn::LoadU(d, a + i); });
-}
-
-std::uint64_t count_common(const std::uint64_t* a, const std::uint64_t* b, std::size_t n) {
-  return count_words(n, [a, b](auto d, std::size_t i) {
-    return hn::And(hn::LoadU(d, a + i), hn::LoadU(d, b + i));
-  });
 }
 
 void common(const std::uint64_t* a, const std::uint64_t* b, std::uint64_t* out, std::size_t n) {
@@ -61,13 +53,8 @@ HWY_AFTER_NAMESPACE();
 #if HWY_ONCE
 namespace tabane::mine {
 
-HWY_EXPORT(count_all);
 HWY_EXPORT(count_common);
 HWY_EXPORT(common);
-
-std::uint64_t count_bits(std::span<const std::uint64_t> a) {
-  return TABANE_DISPATCH(count_all)(a.data(), a.size());
-}
 
 std::uint64_t count_common_bits(std::span<const std::uint64_t> a,
                                 std::span<const std::uint64_t> b) {
@@ -103,14 +90,14 @@ class Fronts {
   // Returns how many bits all items of a candidate have in common.
   std::uint64_t count(std::span<const Item> candidate) {
     const std::size_t length = candidate.size();
-    if (length == 1) return count_bits(of_item(candidate[0]));
     std::size_t same = 0;
     while (same < last_.size() && last_[same] == candidate[same]) ++same;
     for (std::size_t items = std::max<std::size_t>(same + 1, 2); items < length; ++items) {
       common_bits(front(candidate, items - 1), of_item(candidate[items - 1]), memory(items));
     }
     last_ = candidate;
-    return count_common_bits(front(candidate, length - 1), of_item(candidate[length - 1]));
+    const auto last_item = of_item(candidate.back());
+    return count_common_bits(length > 1 ? front(candidate, length - 1) : last_item, last_item);
   }
 
  private:

@@ -17,8 +17,6 @@ std::vector<std::uint64_t> count_plain(const Bitmaps& bitmaps, const Itemsets& c
 
 // The loops over bits choose vectors at run time. All spans of a call have one size.
 
-// Returns how many bits are 1.
-std::uint64_t count_bits(std::span<const std::uint64_t> a);
 // Returns how many bits are 1 in both.
 std::uint64_t count_common_bits(std::span<const std::uint64_t> a, std::span<const std::uint64_t> b);
 // out := the bits that are 1 in both; may be one of them.
