@@ -5,9 +5,9 @@
 #include <algorithm>
 #include <random>
 #include <string>
+#include <utility>
 #include <vector>
 
-#include "bench/bench.h"
 #include "bench/command.h"
 #include "tabane/core/binding.h"
 #include "tabane/core/error.h"
@@ -24,13 +24,22 @@ namespace {
 
 constexpr int kCores = 2;
 
-struct Figure {
-  const char* question;
-  const char* unit;
-  const char* name;
+struct Goal {
   double limit = 0;  // 0: none
   bool at_least = false;
 };
+
+void tell(Panel& panel, const std::string& question, const char* unit, const char* figure,
+          std::vector<double> samples, const Goal& goal = {}) {
+  lab::Comparison told{.question = question,
+                       .unit = unit,
+                       .figure = figure,
+                       .value = core::median(samples),
+                       .at_least = goal.at_least,
+                       .samples = std::move(samples)};
+  if (goal.limit > 0) told.limit = goal.limit;
+  panel.tell(std::move(told));
+}
 
 class FhePairs {
  public:
@@ -126,17 +135,6 @@ class FhePairs {
     return {.dram = of("dram"), .l3 = of("l3")};
   }
 
-  void tell(const Figure& figure, const std::vector<double>& samples) {
-    lab::Comparison told{.question = figure.question,
-                         .unit = figure.unit,
-                         .figure = figure.name,
-                         .value = core::median(samples),
-                         .at_least = figure.at_least,
-                         .samples = samples};
-    if (figure.limit > 0) told.limit = figure.limit;
-    panel_.tell(std::move(told));
-  }
-
   template <class Value>
   static std::vector<double> each(const std::vector<Run>& runs, Value value) {
     std::vector<double> values;
@@ -146,7 +144,8 @@ class FhePairs {
 
   void tell_whole(const std::vector<Run>& runs) {
     const auto figure = [&](const char* unit, const char* name, double limit, double Run::*member) {
-      tell({kWhole, unit, name, limit}, each(runs, [&](const Run& run) { return run.*member; }));
+      tell(panel_, kWhole, unit, name, each(runs, [&](const Run& run) { return run.*member; }),
+           {limit});
     };
     figure("s", "counting, single items too", 5, &Run::count_s);
     figure("s", "all, from the file to the itemsets", 60, &Run::all_s);
@@ -166,8 +165,8 @@ class FhePairs {
           run.database_bytes / (run.blocks * static_cast<double>(problem_.items));
       return 2 * ciphertext * run.products / run.count_s;
     };
-    tell({kShare, "B/s", "read by products: two ciphertexts each"}, each(runs, operands));
-    tell({kShare, "B/s", "read from memory: the database once"},
+    tell(panel_, kShare, "B/s", "read by products: two ciphertexts each", each(runs, operands));
+    tell(panel_, kShare, "B/s", "read from memory: the database once",
          each(runs, [](const Run& run) { return run.database_bytes / run.count_s; }));
     share("share of the memory's bandwidth", runs, operands, &Bandwidths::dram);
     share("share of the L3 cache's bandwidth", runs, operands, &Bandwidths::l3);
@@ -180,7 +179,7 @@ class FhePairs {
     for (std::size_t i = 0; i < runs.size(); ++i) {
       if (limits_[i].*level > 0) shares.push_back(rate(runs[i]) / (limits_[i].*level));
     }
-    if (!shares.empty()) tell({kShare, "share", name, 0.6, true}, shares);
+    if (!shares.empty()) tell(panel_, kShare, "share", name, shares, {0.6, true});
   }
 
   Panel& panel_;
@@ -210,25 +209,15 @@ class Fhe {
   }
 
  private:
-  // The median time of an iteration, turned into the value that is compared.
-  struct Figure {
-    std::string question, unit, name;
-    double limit = 0;
-    bool at_least = false;
-    std::function<double(double seconds)> value;
-  };
-  void tell(const Figure& figure, core::Work work) {
-    if (!panel_.wants(figure.question)) return;
-    const core::Series series =
-        core::measure(figure.name, std::move(work), panel_.settings().measure);
-    lab::Comparison told{.question = figure.question,
-                         .unit = figure.unit,
-                         .figure = figure.name,
-                         .at_least = figure.at_least};
-    for (const double seconds : series.samples) told.samples.push_back(figure.value(seconds));
-    told.value = core::median(told.samples);
-    if (figure.limit > 0) told.limit = figure.limit;
-    panel_.tell(std::move(told));
+  // value: of the seconds of an iteration.
+  template <class Value>
+  void measure(const std::string& question, const char* unit, const char* figure, const Goal& goal,
+               const Value& value, core::Work work) {
+    if (!panel_.wants(question)) return;
+    std::vector<double> samples =
+        core::measure(figure, std::move(work), panel_.settings().measure).samples;
+    for (double& sample : samples) sample = value(sample);
+    tell(panel_, question, unit, figure, std::move(samples), goal);
   }
 
   void transform() {
@@ -237,11 +226,11 @@ class Fhe {
     bgv::Words values = residues(kDegree, ntt.modulus().value());
     const std::string question = "NTT, N = 8192, a prime of 50 bits";
     const auto ms = [](double seconds) { return 1e3 * seconds; };
-    tell({question, "ms", "forward; SEAL: 0.044 to 0.063", 0.020, false, ms},
-         core::repeat([&] { ntt.forward(values); }));
-    tell({question, "ms", "inverse", 0, false, ms}, core::repeat([&] { ntt.inverse(values); }));
-    tell({question, "ms", "forward, plain loops", 0, false, ms},
-         core::repeat([&] { ntt.forward_reference(values); }));
+    measure(question, "ms", "forward; SEAL: 0.044 to 0.063", {0.020}, ms,
+            core::repeat([&] { ntt.forward(values); }));
+    measure(question, "ms", "inverse", {}, ms, core::repeat([&] { ntt.inverse(values); }));
+    measure(question, "ms", "forward, plain loops", {}, ms,
+            core::repeat([&] { ntt.forward_reference(values); }));
   }
 
   // The ciphertexts of 8 blocks take turns, so that they are fresh to the first-level cache.
@@ -252,10 +241,10 @@ class Fhe {
         bgv::make_context(bgv::Parameters::choose({.values = 1943424, .degree = degree}));
     const auto secret = bgv::SecretKey::generate(context);
     const bgv::Encoder encoder(context);
-    const bgv::Encryptor encryptor(secret);
     std::vector<bgv::Ciphertext> ciphertexts;
     for (int i = 0; i < 16; ++i) {
-      ciphertexts.push_back(encryptor.encrypt(encoder.encode(std::vector<std::uint8_t>{1, 0, 1})));
+      ciphertexts.push_back(
+          bgv::encrypt(secret, encoder.encode(std::vector<std::uint8_t>{1, 0, 1})));
     }
     const std::vector<bgv::CiphertextView> a(ciphertexts.begin(), ciphertexts.begin() + 8);
     const std::vector<bgv::CiphertextView> b(ciphertexts.begin() + 8, ciphertexts.end());
@@ -263,12 +252,12 @@ class Fhe {
     const double limit = simd::vector_bytes() >= 64 ? 0.03 : 0.06;
     std::size_t next = 0;
     const bool compared = degree == 8192;
-    tell({question, "ms", compared ? "one by one; SEAL, BGV: 0.265" : "one by one",
-          compared ? limit : 0, false, [](double seconds) { return 1e3 * seconds; }},
-         core::repeat([&] {
-           sum.add_product(a[next % 8], b[next % 8]);
-           ++next;
-         }));
+    measure(
+        question, "ms", compared ? "one by one; SEAL, BGV: 0.265" : "one by one",
+        {compared ? limit : 0}, [](double seconds) { return 1e3 * seconds; }, core::repeat([&] {
+          sum.add_product(a[next % 8], b[next % 8]);
+          ++next;
+        }));
     if (!compared) all_pairs(question, context, ciphertexts);
   }
 
@@ -286,9 +275,10 @@ class Fhe {
     }
     std::vector<bgv::ProductSum> sums(pairs.size(), bgv::ProductSum(context, context->primes()));
     const auto multiplications = static_cast<double>(pairs.size() * kBlocks);
-    tell({question, "ms", "all pairs of 18 items, 128 blocks", 0, false,
-          [=](double seconds) { return 1e3 * seconds / multiplications; }},
-         core::repeat([&] { bgv::add_pair_products(views, kItems, pairs, sums); }));
+    measure(
+        question, "ms", "all pairs of 18 items, 128 blocks", {},
+        [=](double seconds) { return 1e3 * seconds / multiplications; },
+        core::repeat([&] { bgv::add_pair_products(views, kItems, pairs, sums); }));
   }
 
   void encryption() {
@@ -296,17 +286,14 @@ class Fhe {
     if (!panel_.wants(question)) return;
     const auto context = bgv::make_context(bgv::Parameters::choose({.values = 1943424}));
     const auto secret = bgv::SecretKey::generate(context);
-    const auto public_key = bgv::PublicKey::generate(secret);
     const bgv::Encoder encoder(context);
     std::vector<std::uint8_t> bits(encoder.slots());
     for (std::size_t i = 0; i < bits.size(); i += 3) bits[i] = 1;
     const auto slots = static_cast<double>(bits.size());
-    const auto rate = [slots](double seconds) { return slots / seconds; };
-    const bgv::Encryptor of_secret(secret), of_public(context, public_key);
-    tell({question, "item-slots/s", "under the secret key", 2e6, true, rate},
-         core::repeat([&] { of_secret.encrypt(encoder.encode(bits)); }));
-    tell({question, "item-slots/s", "under the public key", 2e6, true, rate},
-         core::repeat([&] { of_public.encrypt(encoder.encode(bits)); }));
+    measure(
+        question, "item-slots/s", "under the secret key", {2e6, true},
+        [slots](double seconds) { return slots / seconds; },
+        core::repeat([&] { bgv::encrypt(secret, encoder.encode(bits)); }));
   }
 
   Panel& panel_;

@@ -6,66 +6,38 @@
 #include <optional>
 #include <string>
 #include <tuple>
-#include <utility>
 
 #include "tabane/core/error.h"
 #include "tabane/crypto/secret.h"
 #include "tabane/tools/mine/apriori.h"
-#include "tabane/tools/mine/bgv/encryption.h"
-#include "tabane/tools/mine/bgv/records.h"
 #include "tabane/tools/mine/files.h"
 
 namespace tabane::mine {
-
-// The others refer to the key.
-struct Client::Roles {
-  explicit Roles(bgv::SecretKey secret)
-      : key(std::move(secret)), encoder(key.context()), encryptor(key), decryptor(key) {}
-
-  bgv::SecretKey key;
-  bgv::Encoder encoder;
-  bgv::Encryptor encryptor;
-  bgv::Decryptor decryptor;
-};
 
 Client Client::with_new_keys(const KeySpec& spec) {
   return Client(spec, bgv::SecretKey::generate(bgv::make_context(choose_parameters(spec))));
 }
 
-Client::Client(const KeySpec& spec, bgv::SecretKey key)
-    : spec_(spec), roles_(std::make_unique<const Roles>(std::move(key))) {}
-
-Client::~Client() = default;
-Client::Client(Client&&) noexcept = default;
-
-const bgv::SecretKey& Client::secret_key() const { return roles_->key; }
-const bgv::SharedContext& Client::context() const { return roles_->key.context(); }
-
 PublicKeys Client::public_keys() const {
   PublicKeys keys{.id = id(), .spec = spec_, .context = context(), .evaluation = {}};
   if (context()->parameters().has_special_prime()) {
     keys.evaluation = bgv::EvaluationKeys::generate(
-        roles_->key, {.relinearisation = true, .rotations = spec_.hide_slots});
+        key_, {.relinearisation = true, .rotations = spec_.hide_slots});
   }
   return keys;
 }
 
 bgv::Ciphertext Client::encrypt(const Bitmaps& bitmaps, std::size_t item, std::size_t block) const {
-  const std::size_t slots = roles_->encoder.slots();
-  const std::size_t begin = block * slots;
-  const std::size_t count = std::min(slots, bitmaps.transactions() - begin);
-  std::vector<std::uint8_t> bits(count);
-  const auto words = bitmaps.bits(item);
-  for (std::size_t i = 0; i < count; ++i) {
-    bits[i] = static_cast<std::uint8_t>(words[(begin + i) / 64] >> (begin + i) % 64 & 1);
-  }
-  return roles_->encryptor.encrypt(roles_->encoder.encode(bits));
+  const std::size_t begin = block * encoder_.slots();
+  std::vector<std::uint8_t> bits(std::min(encoder_.slots(), bitmaps.transactions() - begin));
+  for (std::size_t i = 0; i < bits.size(); ++i) bits[i] = bitmaps.has(item, begin + i) ? 1 : 0;
+  return bgv::encrypt(key_, encoder_.encode(bits));
 }
 
 std::uint64_t Client::support(const bgv::CiphertextView& sum) const {
-  const bgv::Plaintext plaintext = roles_->decryptor.decrypt(sum);
-  if (!spec_.hide_slots) return roles_->encoder.sum(plaintext);
-  const std::vector<std::uint64_t> slots = roles_->encoder.decode(plaintext);
+  const bgv::Plaintext plaintext = bgv::decrypt(key_, sum);
+  if (!spec_.hide_slots) return encoder_.sum(plaintext);
+  const std::vector<std::uint64_t> slots = encoder_.decode(plaintext);
   if (std::ranges::adjacent_find(slots, std::ranges::not_equal_to{}) == slots.end()) {
     return slots[0];
   }
@@ -100,56 +72,64 @@ std::vector<std::uint64_t> decrypt(const Client& client, std::span<const bgv::Ci
 
 namespace {
 
-// At least what the KeySpec and the lengths of records take.
-constexpr std::size_t kOtherBytes = 1024;
-
 struct StoredSecretKey {
   KeySpec spec;
-  std::string parameters, key;  // records
+  bgv::ParameterValues parameters;
+  bgv::KeyId id{};
+  std::vector<std::int8_t> coefficients;
 
   StoredSecretKey() = default;
-  ~StoredSecretKey() { crypto::wipe(std::as_writable_bytes(std::span(key))); }
+  ~StoredSecretKey() { crypto::wipe(std::as_writable_bytes(std::span(coefficients))); }
   StoredSecretKey(StoredSecretKey&&) = default;
   StoredSecretKey& operator=(StoredSecretKey&&) = delete;
-  auto fields() { return std::tie(spec, parameters, key); }
+  auto fields() { return std::tie(spec, parameters, id, coefficients); }
 };
 
 struct StoredPublicKeys {
   KeySpec spec;
   bgv::KeyId id{};
-  std::string parameters;
-  std::optional<std::string> evaluation;
+  bgv::ParameterValues parameters;
+  std::optional<bgv::EvaluationKeys> evaluation;
 
   auto fields() { return std::tie(spec, id, parameters, evaluation); }
 };
 
-// Insecure parameters had to be allowed when the keys were made; they carry their mark.
-bgv::SharedContext context_of(const std::string& record, const std::string& name) {
-  return bgv::make_context(bgv::load_parameters(record, name, true));
+// Calls f, and names the file in what it refuses.
+template <class F>
+auto naming(const std::filesystem::path& path, const F& f) {
+  try {
+    return f();
+  } catch (const core::UsageError& error) {
+    throw core::UsageError(fmt::format("{}: {}", path.string(), error.what()));
+  }
 }
 
-// Others rely on it: a product of the greatest depth must leave a prime.
-void check_key_spec(const KeySpec& spec, const bgv::Context& context, const std::string& name) {
+// Insecure parameters had to be allowed when the keys were made. Others rely on the check: a
+// product of the greatest depth must leave a prime.
+bgv::SharedContext context_of(const KeySpec& spec, bgv::ParameterValues values) {
+  values.allow_insecure = true;
+  bgv::SharedContext context = bgv::make_context(bgv::Parameters(std::move(values)));
   if (spec.most_length >= 1 && spec.most_length <= kLongestItemset &&
-      static_cast<std::size_t>(depth_of(spec.most_length)) <= context.primes()) {
-    return;
+      static_cast<std::size_t>(depth_of(spec.most_length)) <= context->primes()) {
+    return context;
   }
-  throw core::UsageError(
-      fmt::format("{}: says that its keys are made for itemsets of up to {} items, which they "
-                  "cannot be",
-                  name, spec.most_length));
+  throw core::UsageError(fmt::format(
+      "says that its keys are made for itemsets of up to {} items, which they cannot be",
+      spec.most_length));
 }
 
 }  // namespace
 
 void write_secret_key(const std::filesystem::path& path, const Client& client) {
+  constexpr std::size_t kOtherBytes = 1024;  // at least
+  const auto coefficients = client.secret_key().coefficients();
   StoredSecretKey stored;
   stored.spec = client.spec();
-  stored.parameters = bgv::save(client.context()->parameters());
-  stored.key = bgv::save(client.secret_key());
+  stored.parameters = client.context()->parameters().values();
+  stored.id = client.id();
+  stored.coefficients.assign(coefficients.begin(), coefficients.end());
   team::Bytes bytes;
-  // Growth would leave unwiped copies.
-  bytes.reserve(stored.parameters.size() + stored.key.size() + kOtherBytes);
+  bytes.reserve(coefficients.size() + kOtherBytes);  // growth would leave unwiped copies
   team::put_value(bytes, stored);
   const crypto::WipedAtEnd end(bytes);
   write_framed(path, FileKind::secret_key, bytes, 0600, Replace::no);
@@ -159,30 +139,28 @@ Client read_secret_key(const std::filesystem::path& path) {
   team::Bytes bytes = read_framed(path, FileKind::secret_key);
   const crypto::WipedAtEnd end(bytes);
   const auto stored = value_of<StoredSecretKey>(bytes, path);
-  const std::string name = path.string();
-  const bgv::SharedContext context = context_of(stored.parameters, name);
-  check_key_spec(stored.spec, *context, name);
-  return Client(stored.spec, bgv::load_secret_key(stored.key, name, context));
+  return naming(path, [&] {
+    const bgv::SharedContext context = context_of(stored.spec, stored.parameters);
+    return Client(stored.spec, bgv::SecretKey(context, stored.id, stored.coefficients));
+  });
 }
 
 team::Bytes bytes_of_public_keys(const PublicKeys& keys) {
-  StoredPublicKeys stored{.spec = keys.spec,
-                          .id = keys.id,
-                          .parameters = bgv::save(keys.context->parameters()),
-                          .evaluation = {}};
-  if (keys.evaluation) stored.evaluation = bgv::save(*keys.context, *keys.evaluation);
-  return bytes_of(stored);
+  return bytes_of(StoredPublicKeys{.spec = keys.spec,
+                                   .id = keys.id,
+                                   .parameters = keys.context->parameters().values(),
+                                   .evaluation = keys.evaluation});
 }
 
 PublicKeys public_keys_of(std::span<const std::byte> bytes, const std::filesystem::path& name) {
-  const auto stored = value_of<StoredPublicKeys>(bytes, name);
-  PublicKeys keys{.id = stored.id,
-                  .spec = stored.spec,
-                  .context = context_of(stored.parameters, name.string()),
-                  .evaluation = {}};
-  check_key_spec(keys.spec, *keys.context, name.string());
-  if (stored.evaluation) {
-    keys.evaluation = bgv::load_evaluation_keys(*stored.evaluation, name.string(), *keys.context);
+  auto stored = value_of<StoredPublicKeys>(bytes, name);
+  PublicKeys keys{
+      .id = stored.id,
+      .spec = stored.spec,
+      .context = naming(name, [&] { return context_of(stored.spec, stored.parameters); }),
+      .evaluation = std::move(stored.evaluation)};
+  if (keys.evaluation && !bgv::complete(*keys.context, *keys.evaluation)) {
+    throw_damaged(name.string());
   }
   return keys;
 }

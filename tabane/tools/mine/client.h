@@ -6,13 +6,13 @@
 #include <cstddef>
 #include <cstdint>
 #include <filesystem>
-#include <memory>
 #include <span>
-#include <string>
+#include <utility>
 #include <vector>
 
 #include "tabane/team/serialiser.h"
 #include "tabane/team/team.h"
+#include "tabane/tools/mine/bgv/encryption.h"
 #include "tabane/tools/mine/bgv/keys.h"
 #include "tabane/tools/mine/encrypted_database.h"
 #include "tabane/tools/mine/server.h"
@@ -24,15 +24,13 @@ class Client {
  public:
   // Makes new keys. throws: core::UsageError as choose_parameters().
   static Client with_new_keys(const KeySpec& spec);
-  Client(const KeySpec& spec, bgv::SecretKey key);
-  ~Client();
-  Client(Client&&) noexcept;
-  Client& operator=(Client&&) = delete;
+  Client(const KeySpec& spec, bgv::SecretKey key)
+      : spec_(spec), key_(std::move(key)), encoder_(key_.context()) {}
 
   const KeySpec& spec() const { return spec_; }
-  const bgv::SharedContext& context() const;
-  const bgv::SecretKey& secret_key() const;
-  const bgv::KeyId& id() const { return secret_key().id(); }
+  const bgv::SharedContext& context() const { return key_.context(); }
+  const bgv::SecretKey& secret_key() const { return key_; }
+  const bgv::KeyId& id() const { return key_.id(); }
 
   // Makes new ones in each call.
   PublicKeys public_keys() const;
@@ -47,9 +45,9 @@ class Client {
   std::uint64_t support(const bgv::CiphertextView& sum) const;
 
  private:
-  struct Roles;
   KeySpec spec_;
-  std::unique_ptr<const Roles> roles_;
+  bgv::SecretKey key_;
+  bgv::Encoder encoder_;
 };
 
 // Encrypts the blocks of `to`, of which the first is block `first` of the bitmaps; threads: a team

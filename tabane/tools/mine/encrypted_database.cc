@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cstring>
 #include <string_view>
 #include <utility>
 #include <vector>
@@ -10,7 +11,7 @@
 #include "tabane/comm/collectives.h"
 #include "tabane/core/error.h"
 #include "tabane/core/units.h"
-#include "tabane/tools/mine/bgv/records.h"
+#include "tabane/tools/mine/client.h"
 #include "tabane/tools/mine/files.h"
 
 namespace tabane::mine {
@@ -118,7 +119,7 @@ bgv::CiphertextView EncryptedDatabase::at(std::size_t item, std::size_t block) c
           .degree = context_->degree(),
           .components = 2,
           .primes = context_->primes(),
-          .deviation = context_->noise().fresh_secret_key(),
+          .deviation = context_->noise().fresh(),
           .key = key_};
 }
 
@@ -143,7 +144,31 @@ std::span<std::uint64_t> EncryptedDatabase::block_words(std::size_t block) {
 namespace {
 
 constexpr std::size_t kRecordsAtOnceBytes = std::size_t{64} << 20;
-constexpr std::uint64_t kMostRecordBytes = std::uint64_t{1} << 30;
+
+std::uint64_t record_bytes_of(const bgv::Parameters& parameters) {
+  return sizeof(bgv::Seed) + 4 * words_of_ciphertext(parameters) + kDigestBytes;
+}
+
+std::string record_of(const bgv::Ciphertext& fresh) {
+  const auto c0 = std::as_bytes(fresh.words().first(fresh.words().size() / 2));
+  std::string record(fresh.seed->begin(), fresh.seed->end());
+  record.append(reinterpret_cast<const char*>(c0.data()), c0.size());
+  add_digest(record);
+  return record;
+}
+
+// Writes the ciphertext of a record. Returns false if the record is damaged.
+bool read_record(std::string_view record, const bgv::Context& context,
+                 std::span<std::uint64_t> words) {
+  if (!has_right_digest(record)) return false;
+  bgv::Seed seed;
+  const auto c0 = words.first(words.size() / 2);
+  std::memcpy(seed.data(), record.data(), seed.size());
+  std::memcpy(c0.data(), record.data() + seed.size(), c0.size_bytes());
+  if (!bgv::are_residues(context, context.primes(), c0)) return false;
+  bgv::expand(context, seed, 1, context.primes(), words.subspan(c0.size()));
+  return true;
+}
 
 struct OpenDatabase {
   core::Descriptor file;
@@ -153,8 +178,8 @@ struct OpenDatabase {
 
 bool fits_size(const DatabaseHead& head, std::uint64_t bytes) {
   if (head.items == 0 || head.blocks == 0) return bytes == 0;
-  return head.record_bytes > 0 && head.record_bytes <= kMostRecordBytes &&
-         bytes % head.record_bytes == 0 && bytes / head.record_bytes % head.items == 0 &&
+  return head.record_bytes > 0 && bytes % head.record_bytes == 0 &&
+         bytes / head.record_bytes % head.items == 0 &&
          bytes / head.record_bytes / head.items == head.blocks;
 }
 
@@ -169,19 +194,6 @@ OpenDatabase open_database(const std::filesystem::path& path) {
   return opened;
 }
 
-std::string place_name(const std::filesystem::path& path, std::size_t item, std::size_t block) {
-  return fmt::format("{}, item {} of block {}", path.string(), item, block);
-}
-
-// A database in memory stores these properties once for all ciphertexts, so all must have them.
-bool is_as_encrypted(const bgv::Ciphertext& read, const EncryptedDatabase& database) {
-  const bgv::Context& context = *database.context();
-  constexpr double kRounding = 1e-9;
-  return read.key == database.key() && read.components() == 2 &&
-         read.primes() == context.primes() &&
-         read.deviation <= context.noise().fresh_secret_key() + kRounding;
-}
-
 // Reads one block of a file into block `to` of a database.
 void read_block(const OpenDatabase& from, const std::filesystem::path& path, std::size_t block,
                 EncryptedDatabase& database, std::size_t to) {
@@ -191,12 +203,10 @@ void read_block(const OpenDatabase& from, const std::filesystem::path& path, std
                                             from.begin + block * bytes, path.string());
   if (got != bytes) throw_cut(path.string());
   for (std::size_t item = 0; item < database.items(); ++item) {
-    const std::string name = place_name(path, item, block);
-    const bgv::Ciphertext read = bgv::load_ciphertext(
-        std::string_view(records).substr(item * from.head.record_bytes, from.head.record_bytes),
-        name, *database.context());
-    if (!is_as_encrypted(read, database)) throw_damaged(name);
-    std::ranges::copy(read.words(), database.words(item, to).begin());
+    const auto record =
+        std::string_view(records).substr(item * from.head.record_bytes, from.head.record_bytes);
+    if (read_record(record, *database.context(), database.words(item, to))) continue;
+    throw_damaged(fmt::format("{}, item {} of block {}", path.string(), item, block));
   }
 }
 
@@ -204,25 +214,23 @@ void read_block(const OpenDatabase& from, const std::filesystem::path& path, std
 
 DatabaseHead write_database(const std::filesystem::path& path, const Client& client,
                             const Bitmaps& bitmaps, team::Team& threads) {
-  const bgv::Context& context = *client.context();
-  check_capacity(context.parameters(), client.spec(), bitmaps.transactions());
-  DatabaseHead head{.id = bgv::fresh_key_id(),
-                    .key = client.id(),
-                    .items = bitmaps.items(),
-                    .blocks = blocks_of(bitmaps.transactions(), context.degree()),
-                    .insecure = !context.parameters().secure()};
+  const bgv::Parameters& parameters = client.context()->parameters();
+  check_capacity(parameters, client.spec(), bitmaps.transactions());
+  const DatabaseHead head{.id = bgv::fresh_key_id(),
+                          .key = client.id(),
+                          .items = bitmaps.items(),
+                          .blocks = blocks_of(bitmaps.transactions(), parameters.slots()),
+                          .record_bytes = record_bytes_of(parameters)};
   const std::size_t records = head.items * head.blocks;
-  const auto record = [&](std::size_t i) {
-    return bgv::save(context, client.encrypt(bitmaps, i % head.items, i / head.items));
-  };
-  if (records > 0) head.record_bytes = record(0).size();
   OutputStream out(path, 0666);
   out.write(framed(FileKind::database, bytes_of(head)));
-  const std::size_t at_once =
-      std::max<std::size_t>(kRecordsAtOnceBytes / std::max<std::size_t>(head.record_bytes, 1), 1);
+  const std::size_t at_once = std::max<std::size_t>(kRecordsAtOnceBytes / head.record_bytes, 1);
   for (std::size_t begin = 0; begin < records; begin += at_once) {
-    const auto some = threads.map<std::string>(std::min(at_once, records - begin),
-                                               [&](std::size_t i) { return record(begin + i); });
+    const auto some =
+        threads.map<std::string>(std::min(at_once, records - begin), [&](std::size_t i) {
+          const std::size_t record = begin + i;
+          return record_of(client.encrypt(bitmaps, record % head.items, record / head.items));
+        });
     for (const std::string& one : some) out.write(one);
   }
   out.finish();
@@ -240,6 +248,9 @@ EncryptedDatabase read_database(const std::filesystem::path& path, const PublicK
   if (opened.head.key != keys.id) {
     throw core::UsageError(
         fmt::format("{}: was encrypted with other keys than these", path.string()));
+  }
+  if (opened.head.record_bytes != record_bytes_of(keys.context->parameters())) {
+    throw_damaged(path.string());
   }
   EncryptedDatabase database(keys.context, keys.id,
                              {.items = opened.head.items, .blocks = block_end - block_begin});

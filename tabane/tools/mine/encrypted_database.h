@@ -102,16 +102,16 @@ void check_memory(const bgv::Parameters& parameters, DatabaseShape shape);
 
 // ---- as a file ----
 
-// What the file says of itself. A framed file with it comes first, then a record (bgv/records.h)
-// for each item of the first block, of the next and so on, all of one size, so that each block can
-// be read separately. Each record has a digest of its own.
+// What the file says of itself. A framed file with it comes first, then a record for each item of
+// the first block, of the next and so on, all of one size, so that each block can be read
+// separately. A record is what is needed of a fresh ciphertext: the seed of c1, c0 as residues
+// [prime][N] of 8 bytes, and the SHA-256 of both.
 struct DatabaseHead {
   DatabaseId id{};
   bgv::KeyId key{};
   std::uint64_t items = 0, blocks = 0, record_bytes = 0;
-  bool insecure = false;
 
-  auto fields() { return std::tie(id, key, items, blocks, record_bytes, insecure); }
+  auto fields() { return std::tie(id, key, items, blocks, record_bytes); }
 };
 
 // Encrypts a database into a file, a few blocks at a time. threads: a team of one process.
@@ -123,9 +123,9 @@ DatabaseHead write_database(const std::filesystem::path& path, const Client& cli
 // than it says; core::SystemError.
 DatabaseHead read_database_head(const std::filesystem::path& path);
 
-// Reads some blocks. threads: a team of one process. throws: as read_database_head(); core::Error
-// naming the file if a record is damaged or has other parameters; core::UsageError if it was
-// encrypted with other keys, or memory does not suffice.
+// Reads some blocks. threads: a team of one process. throws: as read_database_head();
+// core::UsageError naming the file if a record is damaged or it was encrypted with other keys;
+// core::UsageError if memory does not suffice.
 EncryptedDatabase read_database(const std::filesystem::path& path, const PublicKeys& keys,
                                 std::size_t block_begin, std::size_t block_end,
                                 team::Team& threads);

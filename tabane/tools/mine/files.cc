@@ -4,22 +4,21 @@
 #include <fmt/format.h>
 #include <sys/stat.h>
 
-#include <algorithm>
+#include <array>
+#include <bit>
 #include <cerrno>
+#include <cstring>
 #include <string_view>
 #include <utility>
 
 #include "tabane/core/error.h"
 #include "tabane/core/output_file.h"
 #include "tabane/crypto/secret.h"
-#include "tabane/tools/mine/bgv/frame.h"
 
 namespace tabane::mine {
 namespace {
-
 constexpr std::size_t kOutputBuffer = std::size_t{1} << 20;
-
-}  // namespace
+}
 
 OutputStream::OutputStream(const std::filesystem::path& path, mode_t mode, Replace replace)
     : shown_(path == "-" ? "standard output" : path.string()), replace_(replace) {
@@ -64,9 +63,15 @@ void OutputStream::finish() {
 
 namespace {
 
-constexpr std::string_view kMagic = "tabanemn";
 constexpr std::uint32_t kVersion = 1;
-constexpr std::size_t kHeadBytes = 24;
+
+struct Head {
+  std::array<char, 8> magic = {'t', 'a', 'b', 'a', 'n', 'e', 'm', 'n'};
+  FileKind kind{};
+  std::uint32_t version = kVersion;
+  std::uint64_t bytes = 0;  // of the content
+};
+static_assert(sizeof(Head) == 24 && std::endian::native == std::endian::little);
 
 const char* name_of(FileKind kind) {
   switch (kind) {
@@ -86,26 +91,40 @@ const char* name_of(FileKind kind) {
   return "something unknown";
 }
 
-// Returns the bytes of the content.
-std::uint64_t check_head(std::string_view head, FileKind kind, const std::string& path) {
-  if (head.size() < kHeadBytes || !head.starts_with(kMagic)) {
+Head read_head(const core::Descriptor& file, FileKind kind, const std::string& path) {
+  Head head;
+  const std::size_t got = core::read_all_at(file.get(), &head, sizeof head, 0, path);
+  if (got < sizeof head || head.magic != Head().magic) {
     throw core::UsageError(
         fmt::format("{}: is not a file of tabane mine, where {} is wanted", path, name_of(kind)));
   }
-  const auto found = bgv::value_at<FileKind>(head, 8);
-  if (found != kind) {
+  if (head.kind != kind) {
     throw core::UsageError(
-        fmt::format("{}: holds {}, where {} is wanted", path, name_of(found), name_of(kind)));
+        fmt::format("{}: holds {}, where {} is wanted", path, name_of(head.kind), name_of(kind)));
   }
-  const auto version = bgv::value_at<std::uint32_t>(head, 12);
-  if (version != kVersion) {
+  if (head.version != kVersion) {
     throw core::UsageError(fmt::format("{}: is of version {}; this program knows version {}", path,
-                                       version, kVersion));
+                                       head.version, kVersion));
   }
-  return bgv::value_at<std::uint64_t>(head, 16);
+  return head;
+}
+
+crypto::Sha256Sum digest_of(std::string_view bytes) {
+  return crypto::sha256(std::as_bytes(std::span(bytes)));
 }
 
 }  // namespace
+
+void add_digest(std::string& bytes) {
+  const crypto::Sha256Sum digest = digest_of(bytes);
+  bytes.append(reinterpret_cast<const char*>(digest.data()), digest.size());
+}
+
+bool has_right_digest(std::string_view bytes) {
+  const std::size_t hashed = bytes.size() - kDigestBytes;
+  const crypto::Sha256Sum digest = digest_of(bytes.substr(0, hashed));
+  return std::memcmp(digest.data(), bytes.data() + hashed, digest.size()) == 0;
+}
 
 void throw_damaged(const std::string& path) {
   throw core::UsageError(fmt::format("{}: is damaged", path));
@@ -132,29 +151,28 @@ std::uint64_t size_of(const core::Descriptor& file, const std::string& path) {
 }
 
 std::string framed(FileKind kind, std::span<const std::byte> content) {
-  bgv::FrameWriter writer(kMagic, kHeadBytes + content.size() + bgv::kDigestBytes);
-  writer.put(kind);
-  writer.put(kVersion);
-  writer.put(std::uint64_t{content.size()});
-  writer.put_all(content);
-  return writer.finish();
+  const Head head{.kind = kind, .bytes = content.size()};
+  std::string bytes;
+  bytes.reserve(sizeof head + content.size() + kDigestBytes);  // growth would copy a secret
+  bytes.append(reinterpret_cast<const char*>(&head), sizeof head);
+  bytes.append(reinterpret_cast<const char*>(content.data()), content.size());
+  add_digest(bytes);
+  return bytes;
 }
 
 FileFront read_front(const core::Descriptor& file, const std::string& path, FileKind kind) {
   const std::uint64_t size = size_of(file, path);
-  std::string head(std::min<std::uint64_t>(size, kHeadBytes), '\0');
-  core::read_all_at(file.get(), head.data(), head.size(), 0, path);
-  const std::uint64_t content = check_head(head, kind, path);
+  const std::uint64_t content = read_head(file, kind, path).bytes;
   // Before memory is taken for what the head promises.
-  constexpr std::size_t kFrameBytes = kHeadBytes + bgv::kDigestBytes;
+  constexpr std::size_t kFrameBytes = sizeof(Head) + kDigestBytes;
   if (size < kFrameBytes || content > size - kFrameBytes) throw_cut(path);
   std::string whole(kFrameBytes + content, '\0');
   const crypto::WipedAtEnd end(whole);  // a secret key's, perhaps
   if (core::read_all_at(file.get(), whole.data(), whole.size(), 0, path) != whole.size()) {
     throw_cut(path);
   }
-  if (!bgv::has_right_digest(whole)) throw_damaged(path);
-  const auto bytes = std::as_bytes(std::span(whole)).subspan(kHeadBytes, content);
+  if (!has_right_digest(whole)) throw_damaged(path);
+  const auto bytes = std::as_bytes(std::span(whole)).subspan(sizeof(Head), content);
   return {.content = {bytes.begin(), bytes.end()}, .bytes = whole.size()};
 }
 

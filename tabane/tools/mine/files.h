@@ -15,6 +15,7 @@
 
 #include "tabane/core/file.h"
 #include "tabane/core/temporary_file.h"
+#include "tabane/crypto/sha256.h"
 #include "tabane/team/serialiser.h"
 
 namespace tabane::mine {
@@ -48,7 +49,7 @@ class OutputStream {
 
 // ---- framed files ----
 //
-// The steps of mining leave each other frames (bgv/frame.h):
+// The steps of mining leave each other frames, whose numbers are little-endian:
 //
 //   magic "tabanemn" | kind, version: u32 | bytes of the content: u64 | content | SHA-256 of all
 //
@@ -75,6 +76,11 @@ FileFront read_front(const core::Descriptor& file, const std::string& path, File
 core::Descriptor open_to_read(const std::filesystem::path& path);
 // throws: core::UsageError if it is not a regular file.
 std::uint64_t size_of(const core::Descriptor& file, const std::string& path);
+
+// Appends the SHA-256 of what is there; tells whether bytes end in that of what is before it.
+inline constexpr std::size_t kDigestBytes = sizeof(crypto::Sha256Sum);
+void add_digest(std::string& bytes);
+bool has_right_digest(std::string_view bytes);
 
 [[noreturn]] void throw_damaged(const std::string& path);
 [[noreturn]] void throw_cut(const std::string& path);

@@ -47,5 +47,36 @@ TEST(OutputStream, ReplacesOnlyWhereItMay) {
   EXPECT_EQ(core::read_file(folder / "there"), "new");
 }
 
+team::Bytes content() {
+  team::Bytes bytes(100);
+  for (std::size_t i = 0; i < bytes.size(); ++i) bytes[i] = static_cast<std::byte>(i);
+  return bytes;
+}
+
+TEST(FramedFile, EveryFlippedBitIsFound) {
+  const core::ScratchFolder folder("framed");
+  const std::filesystem::path path = folder / "file";
+  write_framed(path, FileKind::query, content(), 0666, Replace::no);
+  EXPECT_EQ(read_framed(path, FileKind::query), content());
+  const std::string whole = core::read_file(path);
+  for (std::size_t at = 0; at < whole.size(); ++at) {
+    core::flip_bits(path, at);
+    EXPECT_THROW(read_framed(path, FileKind::query), core::UsageError) << at;
+    core::write_file(path, whole);
+  }
+}
+
+TEST(FramedFile, EveryCutIsFound) {
+  const core::ScratchFolder folder("framed");
+  const std::filesystem::path path = folder / "file";
+  const std::string whole = framed(FileKind::query, content());
+  for (std::size_t size = 0; size < whole.size(); ++size) {
+    core::write_file(path, whole.substr(0, size));
+    EXPECT_THROW(read_framed(path, FileKind::query), core::UsageError) << size;
+  }
+  core::write_file(path, whole + "x");
+  EXPECT_THROW(read_framed(path, FileKind::query), core::UsageError);
+}
+
 }  // namespace
 }  // namespace tabane::mine

@@ -111,7 +111,7 @@ TEST(Server, PairsTakeNoKeySwitchAndLongerItemsetsOneForEachPrefix) {
 
 TEST(Server, LeavesAsFewPrimesAsTheNoiseAllows) {
   const Bitmaps plain = random_bitmaps(2, 1000, 0.5, 20);
-  Setting setting({.most_length = 2, .transactions = 1000}, plain);
+  Setting setting({.most_length = 2, .transactions = 1'000'000}, plain);
   team::Team team({.processes = 1, .threads = 1});
   const Itemsets pair = all_of(2, 2);
   EXPECT_EQ(setting.server.sums(pair, team, setting.work)[0].primes(), 2);

@@ -13,7 +13,6 @@
 #include "tabane/core/error.h"
 #include "tabane/core/units.h"
 #include "tabane/tools/mine/apriori.h"
-#include "tabane/tools/mine/bgv/records.h"
 #include "tabane/tools/mine/client.h"
 #include "tabane/tools/mine/encrypted_database.h"
 #include "tabane/tools/mine/files.h"
@@ -155,9 +154,8 @@ QueryToCount read_query(const Folder& server, const DatabaseHead& head) {
   return task;
 }
 
-// While an answer is written, memory holds its sums, their records, the content of the file and the
-// file itself.
-constexpr double kCopiesOfAnswer = 4;
+// While an answer is written, memory holds its sums, the content of the file and the file itself.
+constexpr double kCopiesOfAnswer = 3;
 
 // Sums are switched to as few primes as their noise allows, mostly one.
 double answer_bytes(const Itemsets& candidates, const PublicKeys& keys) {
@@ -179,13 +177,12 @@ void check_answer_fits(const QueryToCount& task, const PublicKeys& keys) {
 
 // Returns what was counted.
 CountedQuery write_answer(const Folder& server, const QueryToCount& task, const PublicKeys& keys,
-                          const std::vector<bgv::Ciphertext>& sums, const Work& work, int ranks) {
-  QueryAnswer answer{.database = task.query.database,
-                     .length = task.query.length,
-                     .sums = {},
-                     .work = work,
-                     .ranks = ranks};
-  for (const bgv::Ciphertext& sum : sums) answer.sums.push_back(bgv::save(*keys.context, sum));
+                          std::vector<bgv::Ciphertext> sums, const Work& work, int ranks) {
+  const QueryAnswer answer{.database = task.query.database,
+                           .length = task.query.length,
+                           .sums = std::move(sums),
+                           .work = work,
+                           .ranks = ranks};
   write_value(server / kAnswer, FileKind::answer, answer);
   return {.length = task.candidates.length(),
           .candidates = task.candidates.size(),
@@ -193,16 +190,15 @@ CountedQuery write_answer(const Folder& server, const QueryToCount& task, const 
           .work = work};
 }
 
-std::vector<bgv::Ciphertext> load_sums(const QueryAnswer& answer, const fs::path& path,
-                                       const Client& owner, const fs::path& key) {
-  std::vector<bgv::Ciphertext> sums;
-  for (const std::string& record : answer.sums) {
-    sums.push_back(bgv::load_ciphertext(record, path.string(), *owner.context()));
-    if (sums.back().key == owner.id()) continue;
-    throw core::UsageError(
-        fmt::format("{}: was made with other keys than {}", path.string(), key.string()));
+void check_sums(const QueryAnswer& answer, const fs::path& path, const Client& owner,
+                const fs::path& key) {
+  for (const bgv::Ciphertext& sum : answer.sums) {
+    if (sum.key != owner.id()) {
+      throw core::UsageError(
+          fmt::format("{}: was made with other keys than {}", path.string(), key.string()));
+    }
+    if (!bgv::is_valid(*owner.context(), sum)) throw_damaged(path.string());
   }
-  return sums;
 }
 
 MineResult result_of(const ClientState& state, const Client& client, const Apriori& apriori) {
@@ -288,9 +284,10 @@ CountedQuery count_query(const Folder& server, const Workers& workers, comm::Com
   }
   check_answer_fits(task, keys);
   Work work;
-  const std::vector<bgv::Ciphertext> sums = counter.count(task.candidates, team, work);
+  std::vector<bgv::Ciphertext> sums = counter.count(task.candidates, team, work);
   counter.end();
-  return write_answer(server, task, keys, sums, work, ranks == nullptr ? 1 : ranks->size());
+  return write_answer(server, task, keys, std::move(sums), work,
+                      ranks == nullptr ? 1 : ranks->size());
 }
 
 DecryptedAnswer decrypt_answer(const Folder& client, const Folder& server, int threads) {
@@ -307,9 +304,9 @@ DecryptedAnswer decrypt_answer(const Folder& client, const Folder& server, int t
       throw core::UsageError(
           fmt::format("{}: is no answer to the last query", (server / kAnswer).string()));
     }
+    check_sums(answer, server / kAnswer, owner, client / kSecretKey);
     team::Team team = threads_only(threads);
-    const std::vector<std::uint64_t> supports =
-        decrypt(owner, load_sums(answer, server / kAnswer, owner, client / kSecretKey), team);
+    const std::vector<std::uint64_t> supports = decrypt(owner, answer.sums, team);
     apriori.take(supports);
     state.supports.push_back(supports);
     state.work += answer.work;

@@ -46,7 +46,7 @@ struct Query {
 struct QueryAnswer {
   DatabaseId database{};
   std::uint64_t length = 0;
-  std::vector<std::string> sums;  // records (bgv/records.h), by candidate
+  std::vector<bgv::Ciphertext> sums;  // by candidate
   Work work;
   std::int32_t ranks = 1;
 

@@ -14,7 +14,6 @@
 #include "tabane/core/files_test.h"
 #include "tabane/core/temporary_file.h"
 #include "tabane/core/text_of_error_test.h"
-#include "tabane/tools/mine/bgv/records.h"
 #include "tabane/tools/mine/client.h"
 #include "tabane/tools/mine/encrypted_database.h"
 #include "tabane/tools/mine/files.h"
@@ -258,32 +257,27 @@ TEST_F(Steps, KeysForLengthsThatTheyCannotHaveAreRefused) {
   }
 }
 
-TEST_F(Steps, CiphertextsThatAreNotFreshAreNoDatabase) {
-  KeySpec longest = spec();
-  longest.most_length = 8;
-  make_keys(client(), server(), longest);
+TEST_F(Steps, RecordsThatCannotBeAreNoDatabase) {
+  keys();
   const PublicKeys shown = read_public_keys(server() / "public.keys");
   const bgv::Context& context = *shown.context;
-  const double fresh = context.noise().fresh_secret_key();
-  const auto told = [&](std::size_t components, std::size_t primes, double deviation) {
-    bgv::Ciphertext forged(context.degree(), components, primes);
-    std::ranges::fill(forged.words(), 0);
-    forged.key = shown.id;
-    forged.deviation = deviation;
-    const std::string record = bgv::save(context, forged);
+  const auto told = [&](std::uint64_t residue, std::size_t residues) {
+    std::string record(sizeof(bgv::Seed), 's');
+    const std::vector<std::uint64_t> c0(residues, residue);
+    record.append(reinterpret_cast<const char*>(c0.data()), 8 * residues);
+    add_digest(record);
     const DatabaseHead head{
-        .key = shown.id, .items = 1, .blocks = 1, .record_bytes = record.size(), .insecure = true};
+        .key = shown.id, .items = 1, .blocks = 1, .record_bytes = record.size()};
     core::write_file(server() / "database", framed(FileKind::database, bytes_of(head)) + record);
     team::Team threads({.processes = 1, .threads = 1});
     return complaint([&] { read_database(server() / "database", shown, 0, 1, threads); });
   };
-  EXPECT_EQ(told(2, context.primes(), fresh), "");
-  EXPECT_NE(told(2, context.primes(), fresh + 1).find("is damaged"), std::string::npos);
-  EXPECT_NE(told(3, context.primes(), fresh).find("is damaged"), std::string::npos);
-  EXPECT_NE(told(2, context.primes() - 1, fresh).find("is damaged"), std::string::npos);
-  // As many words as a fresh one has.
-  ASSERT_EQ(context.primes(), 3);
-  EXPECT_NE(told(3, 2, fresh).find("is damaged"), std::string::npos);
+  const std::size_t all = context.primes() * context.degree();
+  const std::uint64_t least = std::ranges::min(context.parameters().primes());
+  EXPECT_EQ(told(least - 1, all), "");
+  EXPECT_NE(told(std::uint64_t{1} << 50, all).find("is damaged"), std::string::npos);
+  EXPECT_NE(told(1, all - 1).find("is damaged"), std::string::npos);
+  EXPECT_NE(told(1, all + context.degree()).find("is damaged"), std::string::npos);
 }
 
 TEST_F(Steps, FilesOfAnotherKindOrVersionAreTold) {

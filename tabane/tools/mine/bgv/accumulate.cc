@@ -39,28 +39,37 @@ HWY_INLINE void add_bits(VU bits, double constant, std::uint64_t products, std::
   hn::StoreU(hn::Add(hn::LoadU(du, sum), hn::Sub(bits, hn::Set(du, excess))), du, sum);
 }
 
-bool add_operands(const Operands* operands, std::size_t count, std::size_t first, std::size_t last,
+// In registers.
+struct ThreeSums {
+  VU high0, high1, high2, low0, low1, low2;
+
+  HWY_INLINE ThreeSums() { high0 = high1 = high2 = low0 = low1 = low2 = hn::Zero(DU()); }
+
+  // outer: products in the first and in the last sum.
+  HWY_INLINE void add_to(const SumWords& sums, std::size_t at, std::uint64_t outer,
+                         std::uint64_t middle) const {
+    const auto store = [&](VU high, VU low, std::uint64_t products, int part) {
+      add_bits(high, kHigh, products, sums.high[part] + at);
+      add_bits(low, kLow, products, reinterpret_cast<std::uint64_t*>(sums.low[part] + at));
+    };
+    store(high0, low0, outer, 0);
+    store(high1, low1, middle, 1);
+    store(high2, low2, outer, 2);
+  }
+};
+
+bool add_operands(const Operands& operands, std::size_t first, std::size_t last,
                   const SumWords& sums) {
-  const DU du;
   const Splitter splitter;
   for (std::size_t i = first; i < last; i += kLanes) {
-    VU high0 = hn::Zero(du), high1 = high0, high2 = high0;
-    VU low0 = high0, low1 = high0, low2 = high0;
-    for (std::size_t k = 0; k < count; ++k) {
-      const V a0 = load_words(operands[k].a0 + i), a1 = load_words(operands[k].a1 + i);
-      const V b0 = load_words(operands[k].b0 + i), b1 = load_words(operands[k].b1 + i);
-      splitter.add_product(a0, b0, high0, low0);
-      splitter.add_product(a0, b1, high1, low1);
-      splitter.add_product(a1, b0, high1, low1);
-      splitter.add_product(a1, b1, high2, low2);
-    }
-    const auto store = [&](VU high, VU low, std::uint64_t products, int part) {
-      add_bits(high, kHigh, products, sums.high[part] + i);
-      add_bits(low, kLow, products, reinterpret_cast<std::uint64_t*>(sums.low[part] + i));
-    };
-    store(high0, low0, count, 0);
-    store(high1, low1, 2 * count, 1);
-    store(high2, low2, count, 2);
+    ThreeSums all;
+    const V a0 = load_words(operands.a0 + i), a1 = load_words(operands.a1 + i);
+    const V b0 = load_words(operands.b0 + i), b1 = load_words(operands.b1 + i);
+    splitter.add_product(a0, b0, all.high0, all.low0);
+    splitter.add_product(a0, b1, all.high1, all.low1);
+    splitter.add_product(a1, b0, all.high1, all.low1);
+    splitter.add_product(a1, b1, all.high2, all.low2);
+    all.add_to(sums, i, 1, 2);
   }
   return true;
 }
@@ -83,28 +92,21 @@ void pack_groups(const std::uint64_t* c0, const std::uint64_t* c1, std::size_t g
 void add_packed(const double* a, const double* b, std::size_t count, std::size_t at,
                 const SumWords& sums) {
   const D d;
-  const DU du;
   const Splitter splitter;
   for (std::size_t i = 0; i < kAtOnce; i += kLanes) {
-    VU high0 = hn::Zero(du), high1 = high0, high2 = high0;
-    VU low0 = high0, low1 = high0, low2 = high0;
+    ThreeSums all;
+    const auto add = [&](std::size_t at_a, VU& high, VU& low) {
+      splitter.add_product(hn::LoadU(d, a + at_a), hn::LoadU(d, b + at_a), high, low);
+    };
     for (std::size_t k = i; k < count * kPacked; k += kPacked) {
-      splitter.add_product(hn::LoadU(d, a + k), hn::LoadU(d, b + k), high0, low0);
-      splitter.add_product(hn::LoadU(d, a + kAtOnce + k), hn::LoadU(d, b + kAtOnce + k), high2,
-                           low2);
-      splitter.add_product(hn::LoadU(d, a + 2 * kAtOnce + k), hn::LoadU(d, b + 2 * kAtOnce + k),
-                           high1, low1);
+      add(k, all.high0, all.low0);
+      add(kAtOnce + k, all.high2, all.low2);
+      add(2 * kAtOnce + k, all.high1, all.low1);
     }
     // Of the middle ones the excess is count times less twice count times that of the others.
-    high1 = hn::Sub(hn::Sub(high1, high0), high2);
-    low1 = hn::Sub(hn::Sub(low1, low0), low2);
-    const auto store = [&](VU high, VU low, std::uint64_t products, int part) {
-      add_bits(high, kHigh, products, sums.high[part] + at + i);
-      add_bits(low, kLow, products, reinterpret_cast<std::uint64_t*>(sums.low[part] + at + i));
-    };
-    store(high0, low0, count, 0);
-    store(high1, low1, std::uint64_t{0} - count, 1);
-    store(high2, low2, count, 2);
+    all.high1 = hn::Sub(hn::Sub(all.high1, all.high0), all.high2);
+    all.low1 = hn::Sub(hn::Sub(all.low1, all.low0), all.low2);
+    all.add_to(sums, at + i, count, std::uint64_t{0} - count);
   }
 }
 
@@ -114,9 +116,7 @@ bool packed() { return false; }
 void pack_groups(const std::uint64_t*, const std::uint64_t*, std::size_t, std::size_t, double*) {}
 void add_packed(const double*, const double*, std::size_t, std::size_t, const SumWords&) {}
 
-bool add_operands(const Operands*, std::size_t, std::size_t, std::size_t, const SumWords&) {
-  return false;
-}
+bool add_operands(const Operands&, std::size_t, std::size_t, const SumWords&) { return false; }
 
 #endif
 
@@ -133,10 +133,10 @@ HWY_EXPORT(packed);
 HWY_EXPORT(pack_groups);
 HWY_EXPORT(add_packed);
 
-void accumulate(std::span<const Operands> operands, std::size_t first, std::size_t last,
+void accumulate(const Operands& operands, std::size_t first, std::size_t last,
                 const SumWords& sums) {
   TABANE_ASSERT(first % kAtOnce == 0 && last % kAtOnce == 0);
-  if (!TABANE_DISPATCH(add_operands)(operands.data(), operands.size(), first, last, sums)) {
+  if (!TABANE_DISPATCH(add_operands)(operands, first, last, sums)) {
     accumulate_reference(operands, first, last, sums);
   }
 }
@@ -185,14 +185,12 @@ void add(Wide product, std::uint64_t& high, std::int64_t& low) {
 
 }  // namespace
 
-void accumulate_reference(std::span<const Operands> operands, std::size_t first, std::size_t last,
+void accumulate_reference(const Operands& f, std::size_t first, std::size_t last,
                           const SumWords& sums) {
-  for (const Operands& f : operands) {
-    for (std::size_t i = first; i < last; ++i) {
-      add(Wide(f.a0[i]) * f.b0[i], sums.high[0][i], sums.low[0][i]);
-      add(Wide(f.a0[i]) * f.b1[i] + Wide(f.a1[i]) * f.b0[i], sums.high[1][i], sums.low[1][i]);
-      add(Wide(f.a1[i]) * f.b1[i], sums.high[2][i], sums.low[2][i]);
-    }
+  for (std::size_t i = first; i < last; ++i) {
+    add(Wide(f.a0[i]) * f.b0[i], sums.high[0][i], sums.low[0][i]);
+    add(Wide(f.a0[i]) * f.b1[i] + Wide(f.a1[i]) * f.b0[i], sums.high[1][i], sums.low[1][i]);
+    add(Wide(f.a1[i]) * f.b1[i], sums.high[2][i], sums.low[2][i]);
   }
 }
 

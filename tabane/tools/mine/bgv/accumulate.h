@@ -9,7 +9,6 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <span>
 
 #include "tabane/tools/mine/bgv/modulus.h"
 
@@ -33,12 +32,11 @@ struct SumWords {
 
 inline constexpr std::size_t kAtOnce = 8;  // elements
 
-// Adds the products of all operands, elements first to last - 1, both multiples of kAtOnce. At most
-// kMostProducts may be added between reductions. cost: 20 vector operations and 4 loads for each
-// operand, 6 loads and stores in all.
-void accumulate(std::span<const Operands> operands, std::size_t first, std::size_t last,
+// Adds the products, elements first to last - 1, both multiples of kAtOnce. At most kMostProducts
+// may be added between reductions. cost: 20 vector operations, 10 loads and 6 stores.
+void accumulate(const Operands& operands, std::size_t first, std::size_t last,
                 const SumWords& sums);
-void accumulate_reference(std::span<const Operands> operands, std::size_t first, std::size_t last,
+void accumulate_reference(const Operands& operands, std::size_t first, std::size_t last,
                           const SumWords& sums);
 
 // Residues that many products share, as doubles: of 8 at a time c0, c1 and c0 + c1, each as 8
@@ -52,7 +50,7 @@ bool has_packed();
 void pack(const std::uint64_t* c0, const std::uint64_t* c1, std::size_t groups, std::size_t stride,
           double* out);
 // Adds the products of a[k kPacked …] and b[k kPacked …], k below `count`, to the 8 elements from
-// `at` on. count: as in accumulate().
+// `at` on. count: at most kMostProducts.
 // cost: 15 vector operations and 6 loads a product.
 void accumulate_packed(const double* a, const double* b, std::size_t count, std::size_t at,
                        const SumWords& sums);

@@ -46,11 +46,10 @@ TEST(BgvAccumulate, EveryTargetGivesTheReferencesSums) {
     for (std::uint64_t k = 0; k < 5; ++k) operands.emplace_back(n, p, 10 * k);
     for (const OwnedOperands& each : operands) factors.push_back(each.factors());
     OwnedSums expected(n);
-    accumulate_reference(factors, 8, 56, expected.sums());
+    for (const Operands& each : factors) accumulate_reference(each, 8, 56, expected.sums());
     on_every_target([&] {
       OwnedSums sums(n);
-      accumulate(std::span(factors).first(2), 8, 56, sums.sums());
-      accumulate(std::span(factors).subspan(2), 8, 56, sums.sums());
+      for (const Operands& each : factors) accumulate(each, 8, 56, sums.sums());
       for (std::size_t i = 0; i < 3 * n; ++i) EXPECT_TRUE(sums.value(i) == expected.value(i)) << i;
     });
   }
@@ -64,7 +63,7 @@ TEST(BgvAccumulate, PackedProductsAreTheSame) {
     for (std::uint64_t k = 0; k < 5; ++k) operands.emplace_back(n, p, 10 * k);
     for (const OwnedOperands& each : operands) factors.push_back(each.factors());
     OwnedSums expected(n);
-    accumulate_reference(factors, 8, n, expected.sums());
+    for (const Operands& each : factors) accumulate_reference(each, 8, n, expected.sums());
     on_every_target([&] {
       if (!has_packed()) return;
       // Two groups of 8 from the second on: [group][factor].
@@ -88,8 +87,7 @@ TEST(BgvAccumulate, PackedProductsAreTheSame) {
 TEST(BgvAccumulate, HoldsAsManyOfTheLargestProductsAsItSays) {
   const std::size_t n = 8;
   const Words largest(n, kLargest - 1);
-  const std::vector<Operands> factors(
-      kMostProducts, {largest.data(), largest.data(), largest.data(), largest.data()});
+  const Operands factors{largest.data(), largest.data(), largest.data(), largest.data()};
   const Wide product = static_cast<Wide>(kLargest - 1) * (kLargest - 1);
   on_every_target([&] {
     for (const bool packed : {false, true}) {
@@ -101,7 +99,7 @@ TEST(BgvAccumulate, HoldsAsManyOfTheLargestProductsAsItSays) {
         }
         accumulate_packed(a.data(), a.data(), kMostProducts, 0, sums.sums());
       } else {
-        accumulate(factors, 0, n, sums.sums());
+        for (std::size_t k = 0; k < kMostProducts; ++k) accumulate(factors, 0, n, sums.sums());
       }
       EXPECT_TRUE(sums.value(0) == product * Wide(kMostProducts));
       EXPECT_TRUE(sums.value(n) == 2 * product * Wide(kMostProducts));

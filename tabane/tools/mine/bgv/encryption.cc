@@ -8,6 +8,7 @@
 
 #include "tabane/core/error.h"
 #include "tabane/crypto/secret.h"
+#include "tabane/tools/mine/bgv/evaluator.h"
 #include "tabane/tools/mine/bgv/modulus.h"
 
 namespace tabane::mine::bgv {
@@ -62,13 +63,6 @@ std::uint64_t Encoder::sum(const Plaintext& plaintext) const {
 
 namespace {
 
-// Small random polynomials, wiped when they go.
-struct Small {
-  explicit Small(std::size_t n) : values(n), end(values) {}
-  std::vector<std::int8_t> values;
-  crypto::WipedAtEnd end;
-};
-
 // out = m + t e, as values.
 void message_and_error(const Context& context, std::size_t prime, const Plaintext& plaintext,
                        std::span<const std::int8_t> errors, Residues out) {
@@ -83,202 +77,54 @@ void message_and_error(const Context& context, std::size_t prime, const Plaintex
 
 }  // namespace
 
-Encryptor::Encryptor(const SecretKey& key) : context_(key.context()), secret_(&key) {}
-
-Encryptor::Encryptor(SharedContext context, const PublicKey& key)
-    : context_(std::move(context)), public_(&key) {
-  const std::size_t words = context_->primes() * context_->degree();
-  if (key.a.size() != words || key.b.size() != words) {
-    throw core::UsageError("the public key is for other parameters");
-  }
-}
-
-Ciphertext Encryptor::encrypt(const Plaintext& plaintext, RandomStream random) const {
-  TABANE_ASSERT(plaintext.coefficients.size() == context_->degree());
-  return secret_ != nullptr ? with_secret_key(plaintext, random)
-                            : with_public_key(plaintext, random);
-}
-
-Ciphertext Encryptor::with_secret_key(const Plaintext& plaintext, RandomStream& random) const {
-  const std::size_t n = context_->degree(), primes = context_->primes();
+Ciphertext encrypt(const SecretKey& key, const Plaintext& plaintext, RandomStream random) {
+  const Context& context = *key.context();
+  const std::size_t n = context.degree(), primes = context.primes();
+  TABANE_ASSERT(plaintext.coefficients.size() == n);
   Ciphertext c(n, 2, primes);
   c.seed = random.seed();
-  c.key = secret_->id();
-  c.deviation = context_->noise().fresh_secret_key();
-  expand(*context_, *c.seed, 1, primes, c.words().subspan(primes * n));
-  Small errors(n);
-  draw_errors(random, errors.values);
+  c.key = key.id();
+  c.deviation = context.noise().fresh();
+  expand(context, *c.seed, 1, primes, c.words().subspan(primes * n));
+  std::vector<std::int8_t> errors(n);
   Words product(n);  // a s, from which s follows
-  const crypto::WipedAtEnd end(product);
+  const crypto::WipedAtEnd end_of_errors(errors), end_of_product(product);
+  draw_errors(random, errors);
   for (std::size_t j = 0; j < primes; ++j) {
     const Residues c0 = c.residues(0, j);
-    message_and_error(*context_, j, plaintext, errors.values, c0);
-    multiply(context_->modulus(j), c.residues(1, j), secret_->values(j), product);
-    subtract(context_->modulus(j), c0, product, c0);
-  }
-  return c;
-}
-
-Ciphertext Encryptor::with_public_key(const Plaintext& plaintext, RandomStream& random) const {
-  const std::size_t n = context_->degree(), primes = context_->primes();
-  Ciphertext c(n, 2, primes);
-  c.key = public_->id;
-  c.deviation = context_->noise().fresh_public_key();
-  Small u(n), e0(n), e1(n);
-  draw_ternary(random, u.values);
-  draw_errors(random, e0.values);
-  draw_errors(random, e1.values);
-  const std::uint64_t t = context_->plaintext_modulus().value();
-  Words small(n);
-  const crypto::WipedAtEnd end(small);
-  for (std::size_t j = 0; j < primes; ++j) {
-    const Modulus& q = context_->modulus(j);
-    const Residues c0 = c.residues(0, j), c1 = c.residues(1, j);
-    message_and_error(*context_, j, plaintext, e0.values, c0);
-    lift(q, e1.values, t, c1);
-    context_->ntt(j).forward(c1);
-    lift(q, u.values, 1, small);
-    context_->ntt(j).forward(small);
-    multiply_add(q, std::span(public_->b).subspan(j * n, n), small, c0);
-    multiply_add(q, std::span(public_->a).subspan(j * n, n), small, c1);
+    message_and_error(context, j, plaintext, errors, c0);
+    multiply(context.modulus(j), c.residues(1, j), key.values(j), product);
+    subtract(context.modulus(j), c0, product, c0);
   }
   return c;
 }
 
 namespace {
 
-// Numbers known by their residues, as digits: x = d_0 + d_1 q_0 + d_2 q_0 q_1 + …
-// For the first `primes` primes of a context. Source: H. L. Garner, The residue number system,
-// 1959.
-class MixedRadix {
- public:
-  using Digits = std::array<std::uint64_t, 16>;
-
-  MixedRadix(const Context& context, std::size_t primes);
-
-  // residues: one for each prime.
-  Digits digits(const Digits& residues) const;
-  // Whether x represents x - Q, which is negative.
-  bool negative(const Digits& digits) const;
-  // The representative in (-Q/2, Q/2) modulo t.
-  std::uint64_t centred_modulo_t(const Digits& digits) const;
-  // log2 of its absolute value; of 0: 0.
-  double log2_magnitude(const Digits& digits) const;
-  double log2_half_modulus() const;
-
- private:
-  const Context& context_;
-  std::size_t primes_;
-  std::vector<std::uint64_t> inverses_;  // [i][j]: 1 / q_j modulo q_i
-  std::vector<std::uint64_t> weights_;   // q_0 … q_(i-1) modulo t, and all of them
-  Digits half_{};                        // of (Q - 1) / 2
-};
-
-MixedRadix::MixedRadix(const Context& context, std::size_t primes)
-    : context_(context), primes_(primes), inverses_(primes * primes), weights_(primes + 1) {
-  TABANE_ASSERT(primes >= 1 && primes <= half_.size() && primes <= context.primes());
-  const Modulus& t = context.plaintext_modulus();
-  Digits half{};
-  weights_[0] = 1;
-  for (std::size_t i = 0; i < primes; ++i) {
-    const Modulus& q = context.modulus(i);
-    for (std::size_t j = 0; j < i; ++j) {
-      inverses_[i * primes + j] = q.inverse(q.reduce(context.modulus(j).value()));
-    }
-    weights_[i + 1] = t.multiply(weights_[i], t.reduce(q.value()));
-    half[i] = (q.value() - 1) / 2;  // (Q - 1) / 2 = -1/2 = (q - 1) / 2 modulo each q
+void check(const SecretKey& key, const CiphertextView& c) {
+  const Context& context = *key.context();
+  if (c.key != key.id()) {
+    throw core::UsageError("the ciphertext was made with another key than the one at hand");
   }
-  half_ = digits(half);
-}
-
-MixedRadix::Digits MixedRadix::digits(const Digits& residues) const {
-  Digits digits = residues;
-  for (std::size_t i = 1; i < primes_; ++i) {
-    const Modulus& q = context_.modulus(i);
-    for (std::size_t j = 0; j < i; ++j) {
-      const std::uint64_t difference = q.subtract(digits[i], q.reduce(digits[j]));
-      digits[i] = q.multiply(difference, inverses_[i * primes_ + j]);
-    }
-  }
-  return digits;
-}
-
-bool MixedRadix::negative(const Digits& digits) const {
-  for (std::size_t i = primes_; i-- > 0;) {
-    if (digits[i] != half_[i]) return digits[i] > half_[i];
-  }
-  return false;
-}
-
-std::uint64_t MixedRadix::centred_modulo_t(const Digits& digits) const {
-  const Modulus& t = context_.plaintext_modulus();
-  std::uint64_t sum = 0;
-  for (std::size_t i = 0; i < primes_; ++i) {
-    sum = t.add(sum, t.multiply(t.reduce(digits[i]), weights_[i]));
-  }
-  return negative(digits) ? t.subtract(sum, weights_[primes_]) : sum;
-}
-
-// -x has the digits q_i - 1 - d_i, and 1 more.
-double MixedRadix::log2_magnitude(const Digits& digits) const {
-  const bool minus = negative(digits);
-  double magnitude = 0, scale = 0;  // the number is magnitude 2^scale, once a digit is not 0
-  for (std::size_t i = primes_; i-- > 0;) {
-    const std::uint64_t q = context_.modulus(i).value();
-    const double digit = static_cast<double>(minus ? q - 1 - digits[i] : digits[i]);
-    const double bits = std::log2(static_cast<double>(q));
-    // Digits above are worth q of this one; beyond 2^60 this one no longer counts.
-    if (magnitude < 0x1p60) {
-      magnitude = magnitude * static_cast<double>(q) + digit;
-    } else {
-      scale += bits;
-    }
-  }
-  if (minus) magnitude += 1;
-  return magnitude == 0 ? 0 : std::log2(magnitude) + scale;
-}
-
-double MixedRadix::log2_half_modulus() const {
-  double bits = -1;
-  for (std::size_t i = 0; i < primes_; ++i) {
-    bits += std::log2(static_cast<double>(context_.modulus(i).value()));
-  }
-  return bits;
-}
-
-// Calls f with the digits of each coefficient.
-template <class F>
-void for_digits(const MixedRadix& radix, const Words& phase, std::size_t n, std::size_t primes,
-                const F& f) {
-  MixedRadix::Digits residues{};
-  for (std::size_t i = 0; i < n; ++i) {
-    for (std::size_t j = 0; j < primes; ++j) residues[j] = phase[j * n + i];
-    f(i, radix.digits(residues));
+  if (c.degree != context.degree() || c.primes == 0 || c.primes > context.primes() ||
+      c.components < 2 || c.components > 3) {
+    throw core::UsageError("the ciphertext is for other parameters than the key");
   }
 }
 
 }  // namespace
 
-Decryptor::Decryptor(const SecretKey& key) : key_(key) {}
-
-// c0 + s (c1 + s c2) as coefficients, [prime][N].
-Words Decryptor::phase(const CiphertextView& c) const {
-  const Context& context = *key_.context();
+Words phase_of(const SecretKey& key, const CiphertextView& c) {
+  check(key, c);
+  const Context& context = *key.context();
   const std::size_t n = context.degree();
-  if (c.key != key_.id()) {
-    throw core::UsageError("the ciphertext was made with another key than the one at hand");
-  }
-  if (c.degree != n || c.primes == 0 || c.primes > context.primes() || c.components < 2 ||
-      c.components > 3) {
-    throw core::UsageError("the ciphertext is for other parameters than the key");
-  }
   Words phase(c.primes * n);
   for (std::size_t j = 0; j < c.primes; ++j) {
     const Modulus& q = context.modulus(j);
     const Residues out = std::span(phase).subspan(j * n, n);
     std::ranges::copy(c.residues(c.components - 1, j), out.begin());
     for (std::size_t component = c.components - 1; component-- > 0;) {
-      multiply(q, out, key_.values(j), out);
+      multiply(q, out, key.values(j), out);
       add(q, out, c.residues(component, j), out);
     }
     context.ntt(j).inverse(out);
@@ -286,27 +132,32 @@ Words Decryptor::phase(const CiphertextView& c) const {
   return phase;
 }
 
-Plaintext Decryptor::decrypt(const CiphertextView& c) const {
-  const Words all = phase(c);
-  const MixedRadix radix(*key_.context(), c.primes);
-  if (needed_bits(c.deviation) > radix.log2_half_modulus() + 1) {
+// With more than two primes the noise is divided first: what is added to it is far below two
+// primes. A phase modulo both is low + high q0; q0 is 1 modulo t, as all primes are.
+Plaintext decrypt(const SecretKey& key, const CiphertextView& c) {
+  __extension__ using Wide = unsigned __int128;
+  check(key, c);
+  if (c.primes > 2) return decrypt(key, Evaluator(key.context()).switch_modulus_to(c, 2));
+  const Words phase = phase_of(key, c);
+  const Context& context = *key.context();
+  const Modulus &t = context.plaintext_modulus(), &q0 = context.modulus(0);
+  const Modulus& q1 = context.modulus(c.primes - 1);
+  const bool two = c.primes == 2;
+  const Wide product = two ? static_cast<Wide>(q0.value()) * q1.value() : q0.value();
+  if (needed_bits(c.deviation) > std::log2(static_cast<double>(product))) {
     throw core::Error("the ciphertext holds more noise than its modulus: the result is lost");
   }
+  const std::uint64_t inverse = two ? q1.inverse(q1.reduce(q0.value())) : 0;
   Plaintext plaintext{Words(c.degree)};
-  for_digits(radix, all, c.degree, c.primes, [&](std::size_t i, const MixedRadix::Digits& digits) {
-    plaintext.coefficients[i] = radix.centred_modulo_t(digits);
-  });
+  for (std::size_t i = 0; i < c.degree; ++i) {
+    const std::uint64_t low = phase[i];
+    std::uint64_t high = 0;
+    if (two) high = q1.multiply(q1.subtract(phase[c.degree + i], q1.reduce(low)), inverse);
+    const std::uint64_t residue = t.add(t.reduce(low), t.reduce(high));
+    const bool negative = low + static_cast<Wide>(high) * q0.value() > product / 2;
+    plaintext.coefficients[i] = negative ? t.subtract(residue, 1) : residue;
+  }
   return plaintext;
-}
-
-double Decryptor::noise_bits(const CiphertextView& c) const {
-  const Words all = phase(c);
-  const MixedRadix radix(*key_.context(), c.primes);
-  double most = 0;
-  for_digits(radix, all, c.degree, c.primes, [&](std::size_t, const MixedRadix::Digits& digits) {
-    most = std::max(most, radix.log2_magnitude(digits));
-  });
-  return most;
 }
 
 }  // namespace tabane::mine::bgv

@@ -34,48 +34,18 @@ class Encoder {
   std::vector<std::uint32_t> positions_;  // in the transform's order, by slot
 };
 
-// Encrypts under the secret key or under the public one. Safe in threads. Keeps a reference to the
-// key.
-class Encryptor {
- public:
-  // c = (m + t e - a s, a): less noise, half the work, and half the file, as `a` is a seed's.
-  explicit Encryptor(const SecretKey& key);
-  // c = (m + b u + t e0, a u + t e1).
-  // throws: core::UsageError if the key does not have the parameters' size.
-  Encryptor(SharedContext context, const PublicKey& key);
-  Encryptor(SharedContext context, PublicKey&& key) = delete;
+// The functions below are safe in threads.
 
-  // Returns a ciphertext with all primes. random: never one of the same seed for two plaintexts,
-  // whose difference would be in the open.
-  Ciphertext encrypt(const Plaintext& plaintext, RandomStream random = RandomStream::fresh()) const;
+// Returns (m + t e - a s, a) with all primes; `a` is a seed's, so that a file need not hold it.
+// random: never one of the same seed for two plaintexts, whose difference would be in the open.
+Ciphertext encrypt(const SecretKey& key, const Plaintext& plaintext,
+                   RandomStream random = RandomStream::fresh());
 
- private:
-  Ciphertext with_secret_key(const Plaintext& plaintext, RandomStream& random) const;
-  Ciphertext with_public_key(const Plaintext& plaintext, RandomStream& random) const;
+// Decrypts any number of primes, two components or three. throws: core::UsageError if it was made
+// with another key; core::Error if its estimate says that the noise is too large.
+Plaintext decrypt(const SecretKey& key, const CiphertextView& ciphertext);
 
-  SharedContext context_;
-  const SecretKey* secret_ = nullptr;
-  const PublicKey* public_ = nullptr;
-};
-
-// Safe in threads. Keeps a reference to the key.
-class Decryptor {
- public:
-  explicit Decryptor(const SecretKey& key);
-
-  // Decrypts any number of primes, two components or three.
-  // throws: core::UsageError if it was made with another key; core::Error if its estimate says that
-  // the noise is too large.
-  Plaintext decrypt(const CiphertextView& ciphertext) const;
-
-  // Returns log2 of the largest coefficient of the phase, exact up to rounding. throws: as
-  // decrypt().
-  double noise_bits(const CiphertextView& ciphertext) const;
-
- private:
-  Words phase(const CiphertextView& ciphertext) const;
-
-  const SecretKey& key_;
-};
+// Returns c0 + c1 s + c2 s^2 as coefficients, [prime][N]. throws: core::UsageError as decrypt().
+Words phase_of(const SecretKey& key, const CiphertextView& ciphertext);
 
 }  // namespace tabane::mine::bgv

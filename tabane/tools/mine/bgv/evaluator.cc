@@ -11,92 +11,65 @@
 namespace tabane::mine::bgv {
 namespace {
 
-// Divides a polynomial by one of the primes q, rounded so that the plaintext stays: adds the least
-// delta that is -values modulo q and 0 modulo t.
-class ModulusDrop {
- public:
-  ModulusDrop(const Context& context, std::size_t dropped) : context_(context), dropped_(dropped) {}
-
-  // dropped_values: the values modulo the dropped prime, replaced by delta's coefficients over t.
-  void prepare(Residues dropped_values) const;
-  // out = (values + delta) / q modulo modulus j; scratch: N words. prepared: by prepare().
-  void divide(std::size_t j, ConstResidues prepared, ConstResidues values, Residues scratch,
-              Residues out) const;
-
- private:
-  const Context& context_;
-  std::size_t dropped_;
-};
-
-void ModulusDrop::prepare(Residues dropped_values) const {
-  const Modulus& q = context_.modulus(dropped_);
-  context_.ntt(dropped_).inverse(dropped_values);
-  const std::uint64_t t = q.reduce(context_.plaintext_modulus().value());
-  scale(q, dropped_values, q.negate(q.inverse(t)), dropped_values);
+// Division of a polynomial by one of the primes q, rounded so that the plaintext stays: added is
+// the least delta that is -values modulo q and 0 modulo t. Replaces the values modulo q by delta's
+// coefficients over t, for divide().
+void prepare_division(const Context& context, std::size_t dropped, Residues values) {
+  const Modulus& q = context.modulus(dropped);
+  context.ntt(dropped).inverse(values);
+  const std::uint64_t t = q.reduce(context.plaintext_modulus().value());
+  scale(q, values, q.negate(q.inverse(t)), values);
 }
 
-void ModulusDrop::divide(std::size_t j, ConstResidues prepared, ConstResidues values,
-                         Residues scratch, Residues out) const {
-  const Modulus &q = context_.modulus(dropped_), &to = context_.modulus(j);
+// out = (values + delta) / q modulo modulus j; scratch: N words.
+void divide(const Context& context, std::size_t dropped, std::size_t j, ConstResidues prepared,
+            ConstResidues values, Residues scratch, Residues out) {
+  const Modulus &q = context.modulus(dropped), &to = context.modulus(j);
   lift_centred(q, prepared, to, scratch);
-  scale(to, scratch, to.reduce(context_.plaintext_modulus().value()), scratch);
-  context_.ntt(j).forward(scratch);
+  scale(to, scratch, to.reduce(context.plaintext_modulus().value()), scratch);
+  context.ntt(j).forward(scratch);
   add(to, values, scratch, scratch);
   scale(to, scratch, to.inverse(to.reduce(q.value())), out);
 }
 
-// The sums over the digits modulo the primes in use and the special one, [component][place][N].
-class DigitSums {
- public:
-  DigitSums(const Context& context, std::size_t primes)
-      : context_(context), primes_(primes), words_(2 * (primes + 1) * context.degree(), 0) {}
-
-  std::size_t places() const { return primes_ + 1; }
-  std::size_t modulus(std::size_t place) const {
-    return place < primes_ ? place : context_.special();
-  }
-  Residues at(std::size_t component, std::size_t place) {
-    const std::size_t n = context_.degree();
-    return std::span(words_).subspan((component * places() + place) * n, n);
-  }
-
- private:
-  const Context& context_;
-  std::size_t primes_;
-  Words words_;
-};
-
-// Adds to c0 and c1 of `sum` an encryption of component times the key's secret. component: values,
-// [prime][N] for the primes of `sum`. cost: primes x (primes + 2) transforms.
+// Adds to c0 and c1 of `sum` an encryption of component times the key's secret, and the noise that
+// this brings. component: values, [prime][N] for the primes of `sum`. cost: primes x (primes + 2)
+// transforms.
 void switch_key(const Context& context, const KeySwitchKey& key,
                 std::span<const std::uint64_t> component, Ciphertext& sum) {
   const std::size_t n = context.degree(), primes = sum.primes(), moduli = context.moduli();
-  DigitSums sums(context, primes);
-  Words digit(n), lifted(n);
+  // Over the digits, modulo the primes in use and the special one, [component][place][N].
+  Words sums(2 * (primes + 1) * n, 0), digit(n), lifted(n);
+  const auto at = [&](std::size_t c, std::size_t place) {
+    return std::span(sums).subspan((c * (primes + 1) + place) * n, n);
+  };
   for (std::size_t i = 0; i < primes; ++i) {
     const ConstResidues values = component.subspan(i * n, n);
     std::ranges::copy(values, digit.begin());
     context.ntt(i).inverse(digit);
-    for (std::size_t place = 0; place < sums.places(); ++place) {
-      const std::size_t j = sums.modulus(place);
+    for (std::size_t place = 0; place <= primes; ++place) {
+      const std::size_t j = place < primes ? place : context.special();
       if (j != i) {
         lift_centred(context.modulus(i), digit, context.modulus(j), lifted);
         context.ntt(j).forward(lifted);
       }
       const ConstResidues factor = j == i ? values : ConstResidues(lifted);
-      const std::size_t at = (i * moduli + j) * n;
-      multiply_add(context.modulus(j), factor, std::span(key.b).subspan(at, n), sums.at(0, place));
-      multiply_add(context.modulus(j), factor, std::span(key.a).subspan(at, n), sums.at(1, place));
+      const std::size_t begin = (i * moduli + j) * n;
+      multiply_add(context.modulus(j), factor, std::span(key.b).subspan(begin, n), at(0, place));
+      multiply_add(context.modulus(j), factor, std::span(key.a).subspan(begin, n), at(1, place));
     }
   }
-  const ModulusDrop drop(context, context.special());
   for (std::size_t c = 0; c < 2; ++c) {
-    drop.prepare(sums.at(c, primes));
+    prepare_division(context, context.special(), at(c, primes));
     for (std::size_t j = 0; j < primes; ++j) {
-      drop.divide(j, sums.at(c, primes), sums.at(c, j), lifted, sums.at(c, j));
-      add(context.modulus(j), sum.residues(c, j), sums.at(c, j), sum.residues(c, j));
+      divide(context, context.special(), j, at(c, primes), at(c, j), lifted, at(c, j));
+      add(context.modulus(j), sum.residues(c, j), at(c, j), sum.residues(c, j));
     }
   }
+  const Parameters& parameters = context.parameters();
+  sum.deviation = context.noise().sum(
+      sum.deviation,
+      context.noise().key_switch({parameters.primes().data(), primes}, parameters.special_prime()));
 }
 
 void check_same(const CiphertextView& a, const CiphertextView& b) {
@@ -152,18 +125,9 @@ void Evaluator::add_in_place(Ciphertext& sum, const CiphertextView& a) const {
 }
 
 Ciphertext Evaluator::multiply(const CiphertextView& a, const CiphertextView& b) const {
-  Ciphertext product;
-  multiply_to(a, b, product);
-  return product;
-}
-
-void Evaluator::multiply_to(const CiphertextView& a, const CiphertextView& b,
-                            Ciphertext& product) const {
   check_same(a, b);
   TABANE_ASSERT(a.components == 2 && b.components == 2);
-  if (product.components() != 3 || product.primes() != a.primes || product.degree() != a.degree) {
-    product = Ciphertext(a.degree, 3, a.primes);
-  }
+  Ciphertext product(a.degree, 3, a.primes);
   for (std::size_t j = 0; j < a.primes; ++j) {
     const Modulus& q = context_->modulus(j);
     bgv::multiply(q, a.residues(0, j), b.residues(0, j), product.residues(0, j));
@@ -173,7 +137,7 @@ void Evaluator::multiply_to(const CiphertextView& a, const CiphertextView& b,
   }
   product.deviation = context_->noise().product(a.deviation, b.deviation);
   product.key = a.key;
-  product.seed.reset();
+  return product;
 }
 
 Ciphertext Evaluator::relinearise(const CiphertextView& a) const {
@@ -183,10 +147,6 @@ Ciphertext Evaluator::relinearise(const CiphertextView& a) const {
   Ciphertext result = copy_of(a, 2);
   switch_key(*context_, *keys_->relinearisation,
              {a.words + 2 * a.primes * a.degree, a.primes * a.degree}, result);
-  const auto& parameters = context_->parameters();
-  result.deviation = context_->noise().sum(
-      a.deviation, context_->noise().key_switch({parameters.primes().data(), a.primes},
-                                                parameters.special_prime()));
   return result;
 }
 
@@ -196,13 +156,12 @@ Ciphertext Evaluator::switch_modulus(const CiphertextView& a) const {
   }
   const std::size_t dropped = a.primes - 1;
   Ciphertext result(a.degree, a.components, dropped);
-  const ModulusDrop drop(*context_, dropped);
   Words last(a.degree), scratch(a.degree);
   for (std::size_t c = 0; c < a.components; ++c) {
     std::ranges::copy(a.residues(c, dropped), last.begin());
-    drop.prepare(last);
+    prepare_division(*context_, dropped, last);
     for (std::size_t j = 0; j < dropped; ++j) {
-      drop.divide(j, last, a.residues(c, j), scratch, result.residues(c, j));
+      divide(*context_, dropped, j, last, a.residues(c, j), scratch, result.residues(c, j));
     }
   }
   result.deviation = context_->noise().switched(
@@ -234,12 +193,9 @@ Ciphertext Evaluator::automorphism(const CiphertextView& a, std::uint64_t expone
     turn.apply(a.residues(1, j), std::span(turned).subspan(j * a.degree, a.degree));
     std::ranges::fill(result.residues(1, j), 0);
   }
-  switch_key(*context_, key->second, turned, result);
-  const auto& parameters = context_->parameters();
-  result.deviation = context_->noise().sum(
-      a.deviation, context_->noise().key_switch({parameters.primes().data(), a.primes},
-                                                parameters.special_prime()));
+  result.deviation = a.deviation;
   result.key = a.key;
+  switch_key(*context_, key->second, turned, result);
   return result;
 }
 

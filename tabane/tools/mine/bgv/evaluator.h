@@ -23,8 +23,6 @@ class Evaluator {
 
   // Operands have two components; the product has three.
   Ciphertext multiply(const CiphertextView& a, const CiphertextView& b) const;
-  // product: any ciphertext, but not a or b; its memory is reused.
-  void multiply_to(const CiphertextView& a, const CiphertextView& b, Ciphertext& product) const;
 
   // Turns three components into two. throws: core::UsageError if there is no key for it, or only
   // that of another pair.

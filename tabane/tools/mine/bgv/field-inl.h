@@ -23,8 +23,8 @@
 
 HWY_BEFORE_NAMESPACE();
 namespace tabane::mine::bgv::HWY_NAMESPACE {
-#if TABANE_BGV_DOUBLES
 namespace hn = hwy::HWY_NAMESPACE;
+#if TABANE_BGV_DOUBLES
 
 using D = hn::CappedTag<double, 8>;
 using DU = hn::RebindToUnsigned<D>;
@@ -65,6 +65,9 @@ struct Field {
       : p(hn::Set(D(), static_cast<double>(modulus))),
         inverse(hn::Set(D(), 1 / static_cast<double>(modulus))),
         rounding(hn::Set(D(), kRounding)) {}
+
+  HWY_INLINE V load(const std::uint64_t* from) const { return load_words(from); }
+  HWY_INLINE V set(std::uint64_t x) const { return hn::Set(D(), static_cast<double>(x)); }
 
   // round(x / p) for |x / p| < 2^51, at most 1 / 2 + 2^-52 |x / p| off.
   HWY_INLINE V quotient(V x) const { return hn::Sub(hn::MulAdd(x, inverse, rounding), rounding); }

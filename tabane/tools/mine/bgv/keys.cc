@@ -8,7 +8,6 @@
 #include <cstring>
 
 #include "tabane/core/error.h"
-#include "tabane/crypto/openssl.h"
 #include "tabane/crypto/secret.h"
 #include "tabane/tools/mine/bgv/modulus.h"
 
@@ -50,16 +49,11 @@ KeyId fresh_key_id() {
   return id;
 }
 
-struct RandomStream::Cipher {
-  crypto::CipherContext context{EVP_CIPHER_CTX_new()};
-};
-
-RandomStream::RandomStream(const Seed& seed) : cipher_(std::make_unique<Cipher>()) {
+RandomStream::RandomStream(const Seed& seed) {
   const std::array<std::uint8_t, 16> first{};
-  crypto::require(
-      cipher_->context != nullptr && EVP_EncryptInit_ex(cipher_->context.get(), EVP_aes_256_ctr(),
-                                                        nullptr, seed.data(), first.data()) == 1,
-      "random numbers");
+  crypto::require(cipher_ && EVP_EncryptInit_ex(cipher_.get(), EVP_aes_256_ctr(), nullptr,
+                                                seed.data(), first.data()) == 1,
+                  "random numbers");
 }
 
 RandomStream RandomStream::fresh() {
@@ -69,14 +63,10 @@ RandomStream RandomStream::fresh() {
   return RandomStream(seed);
 }
 
-RandomStream::~RandomStream() = default;
-RandomStream::RandomStream(RandomStream&&) noexcept = default;
-RandomStream& RandomStream::operator=(RandomStream&&) noexcept = default;
-
 void RandomStream::fill(std::span<std::uint8_t> bytes) {
   std::ranges::fill(bytes, std::uint8_t{0});
   int written = 0;
-  crypto::require(EVP_EncryptUpdate(cipher_->context.get(), bytes.data(), &written, bytes.data(),
+  crypto::require(EVP_EncryptUpdate(cipher_.get(), bytes.data(), &written, bytes.data(),
                                     static_cast<int>(bytes.size())) == 1,
                   "random numbers");
 }
@@ -196,21 +186,6 @@ SecretKey::~SecretKey() {
   crypto::wipe(std::as_writable_bytes(std::span(values_)));
 }
 
-PublicKey PublicKey::generate(const SecretKey& secret, RandomStream random) {
-  const Context& context = *secret.context();
-  const std::size_t n = context.degree(), primes = context.primes();
-  PublicKey key{
-      .id = secret.id(), .seed = random.seed(), .b = Words(primes * n), .a = Words(primes * n)};
-  expand(context, key.seed, 1, primes, key.a);
-  std::vector<std::int8_t> errors(n);
-  const crypto::WipedAtEnd end(errors);
-  draw_errors(random, errors);
-  for (std::size_t j = 0; j < primes; ++j) {
-    mask(secret, errors, j, std::span(key.a).subspan(j * n, n), std::span(key.b).subspan(j * n, n));
-  }
-  return key;
-}
-
 EvaluationKeys EvaluationKeys::generate(const SecretKey& secret, const Which& which,
                                         RandomStream random) {
   const Context& context = *secret.context();
@@ -258,6 +233,39 @@ void expand(const Context& context, const Seed& seed, std::size_t digits, std::s
   for (std::size_t i = 0; i < digits * moduli; ++i) {
     draw_uniform(random, context.modulus(i % moduli), a.subspan(i * n, n));
   }
+}
+
+bool are_residues(const Context& context, std::size_t moduli, ConstResidues words) {
+  const std::size_t n = context.degree();
+  for (std::size_t part = 0; part < words.size() / n; ++part) {
+    const std::uint64_t q = context.modulus(part % moduli).value();
+    if (std::ranges::max(words.subspan(part * n, n)) >= q) return false;
+  }
+  return true;
+}
+
+bool is_valid(const Context& context, const Ciphertext& c) {
+  return c.degree() == context.degree() && (c.components() == 2 || c.components() == 3) &&
+         c.primes() >= 1 && c.primes() <= context.primes() &&
+         c.words().size() == Ciphertext::size_of(c.degree(), c.components(), c.primes()) &&
+         c.deviation >= 0 && c.deviation < 10000 && are_residues(context, c.primes(), c.words());
+}
+
+bool complete(const Context& context, EvaluationKeys& keys) {
+  if (!context.parameters().has_special_prime()) return false;
+  const std::size_t digits = context.primes(), moduli = context.moduli();
+  const auto complete_one = [&](KeySwitchKey& key) {
+    if (key.b.size() != digits * moduli * context.degree()) return false;
+    if (!are_residues(context, moduli, key.b)) return false;
+    key.a.resize(key.b.size());
+    expand(context, key.seed, digits, moduli, key.a);
+    return true;
+  };
+  if (keys.relinearisation && !complete_one(*keys.relinearisation)) return false;
+  return std::ranges::all_of(keys.rotations, [&](auto& rotation) {
+    auto& [exponent, key] = rotation;
+    return exponent % 2 == 1 && exponent < 2 * context.degree() && complete_one(key);
+  });
 }
 
 }  // namespace tabane::mine::bgv

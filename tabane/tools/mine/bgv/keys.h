@@ -6,12 +6,12 @@
 #include <cstddef>
 #include <cstdint>
 #include <map>
-#include <memory>
 #include <optional>
 #include <span>
 #include <tuple>
 #include <vector>
 
+#include "tabane/crypto/openssl.h"
 #include "tabane/tools/mine/bgv/modulus.h"
 #include "tabane/tools/mine/bgv/parameters.h"
 
@@ -69,7 +69,7 @@ class Ciphertext {
     return {words_.data(), degree_, components_, primes_, deviation, key};
   }
 
-  // For results of a team's tasks; the seed is left out.
+  // For results of a team's tasks, and for files; the seed is left out.
   auto fields() { return std::tie(degree_, components_, primes_, words_, deviation, key); }
 
   // Returns the number of words.
@@ -100,16 +100,12 @@ class RandomStream {
   explicit RandomStream(const Seed& seed);  // throws: core::Error
   // Returns one whose seed comes from OpenSSL's generator, as fresh_key_id().
   static RandomStream fresh();
-  ~RandomStream();
-  RandomStream(RandomStream&&) noexcept;
-  RandomStream& operator=(RandomStream&&) noexcept;
 
   void fill(std::span<std::uint8_t> bytes);
   Seed seed();  // of another stream
 
  private:
-  struct Cipher;
-  std::unique_ptr<Cipher> cipher_;
+  crypto::CipherContext cipher_{EVP_CIPHER_CTX_new()};
 };
 
 // Draws numbers uniformly from [0, modulus): words of the stream, little-endian, cut to the
@@ -153,16 +149,6 @@ class SecretKey {
   Words values_;
 };
 
-// (b, a) with b = t e - a s, as values modulo all primes but the special one; a comes from a seed.
-struct PublicKey {
-  KeyId id{};
-  Seed seed{};  // of a
-  Words b;      // [prime][N]
-  Words a;
-
-  static PublicKey generate(const SecretKey& secret, RandomStream random = RandomStream::fresh());
-};
-
 // Turns a component under another secret into components under s: for each prime q_i a pair (b, a)
 // with b = t e - a s + P g_i secret, where g_i is 1 modulo q_i and 0 modulo the other primes.
 // Source: the hybrid key switching of Kim, Polyakov and Zucca, ia.cr/2021/204, with a digit for
@@ -171,6 +157,8 @@ struct KeySwitchKey {
   Seed seed{};  // of all a
   Words b;      // [digit][modulus][N], the special prime last
   Words a;
+
+  auto fields() { return std::tie(seed, b); }  // of files; a follows from the seed
 };
 
 // The keys that the server needs in addition to ciphertexts; made with the special prime.
@@ -178,6 +166,8 @@ struct EvaluationKeys {
   KeyId id{};
   std::optional<KeySwitchKey> relinearisation;      // from s^2
   std::map<std::uint64_t, KeySwitchKey> rotations;  // from s(X^g), by g
+
+  auto fields() { return std::tie(id, relinearisation, rotations); }
 
   struct Which {
     bool relinearisation = true;
@@ -196,5 +186,16 @@ inline std::uint64_t exchange_exponent(std::size_t degree) { return 2 * degree -
 // Fills `a` from a seed, modulus by modulus (the context's first `moduli`), `digits` times.
 void expand(const Context& context, const Seed& seed, std::size_t digits, std::size_t moduli,
             std::span<std::uint64_t> a);
+
+// ---- what comes from a file of others, and may hold anything ----
+
+// Whether these are residues [part][N], of which part i is modulo the context's modulus i % moduli.
+bool are_residues(const Context& context, std::size_t moduli, ConstResidues words);
+
+// Whether a ciphertext is one of these parameters.
+bool is_valid(const Context& context, const Ciphertext& ciphertext);
+
+// Expands all `a`. Returns false if the keys are none of these parameters.
+bool complete(const Context& context, EvaluationKeys& keys);
 
 }  // namespace tabane::mine::bgv

@@ -120,8 +120,8 @@ struct LineAllocator {
 
 using Words = std::vector<std::uint64_t, LineAllocator<std::uint64_t>>;
 
-// The functions below choose vectors at run time; each has a plain reference. All spans of a call
-// have the same length, values are below the modulus, and out may be an operand.
+// The functions below choose vectors at run time. All spans of a call have the same length, values
+// are below the modulus, and out may be an operand.
 using Residues = std::span<std::uint64_t>;
 using ConstResidues = std::span<const std::uint64_t>;
 
@@ -140,12 +140,5 @@ void lift_centred(const Modulus& from, ConstResidues a, const Modulus& to, Resid
 // out = small factor modulo the modulus
 void lift(const Modulus& modulus, std::span<const std::int8_t> small, std::uint64_t factor,
           Residues out);
-
-void add_reference(const Modulus& modulus, ConstResidues a, ConstResidues b, Residues out);
-void subtract_reference(const Modulus& modulus, ConstResidues a, ConstResidues b, Residues out);
-void multiply_reference(const Modulus& modulus, ConstResidues a, ConstResidues b, Residues out);
-void multiply_add_reference(const Modulus& modulus, ConstResidues a, ConstResidues b, Residues out);
-void scale_reference(const Modulus& modulus, ConstResidues a, std::uint64_t factor, Residues out);
-void lift_centred_reference(const Modulus& from, ConstResidues a, const Modulus& to, Residues out);
 
 }  // namespace tabane::mine::bgv

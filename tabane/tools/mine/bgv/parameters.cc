@@ -7,6 +7,7 @@
 #include <cmath>
 #include <numeric>
 #include <optional>
+#include <utility>
 
 #include "tabane/core/error.h"
 #include "tabane/tools/mine/bgv/modulus.h"
@@ -19,6 +20,10 @@ constexpr std::size_t kLeastDegree = 32, kMostDegree = 32768, kMostPrimes = 16;
 constexpr int kLeastPrimeBits = 36;
 // What the model may be wrong by, as the choice goes.
 constexpr double kReserveBits = 4;
+
+// The bits of the modulus by degree.
+constexpr std::pair<std::size_t, int> kSecurityTable[] = {{1024, 26},  {2048, 53},   {4096, 106},
+                                                          {8192, 214}, {16384, 430}, {32768, 868}};
 
 void check_prime(const char* name, std::uint64_t prime, std::uint64_t step) {
   if (prime >> kMaxModulusBits != 0 || !is_prime(prime) || prime % step != 1) {
@@ -125,13 +130,13 @@ Parameters Parameters::choose(const Computation& computation) {
   if (computation.depth < 1 || computation.depth > 12) {
     throw core::UsageError(fmt::format("the depth is from 1 to 12, not {}", computation.depth));
   }
-  if (computation.degree != 0) check_degree(computation.degree);
-  for (const SecurityLimit& row : security_table()) {
-    if (computation.degree != 0) break;
-    if (auto parameters = with_degree(computation, row.degree)) return *parameters;
-  }
   if (computation.degree != 0) {
+    check_degree(computation.degree);
     if (auto parameters = with_degree(computation, computation.degree)) return *parameters;
+  }
+  for (const auto& [degree, bits] : kSecurityTable) {
+    if (computation.degree != 0) break;
+    if (auto parameters = with_degree(computation, degree)) return *parameters;
   }
   Computation insecure = computation;
   insecure.allow_insecure = true;
@@ -160,7 +165,7 @@ double spare_bits(const Parameters& parameters, const Computation& computation) 
   const auto key_switch = [&] {
     return model.key_switch({primes.data(), count}, parameters.special_prime());
   };
-  double fresh = model.fresh_public_key(), prefix = fresh, spare = bits() - needed_bits(fresh);
+  double fresh = model.fresh(), prefix = fresh, spare = bits() - needed_bits(fresh);
   for (int level = 1; level < computation.depth; ++level) {
     prefix = model.sum(model.product(prefix, fresh), key_switch());
     spare = std::min(spare, bits() - needed_bits(prefix));
@@ -180,15 +185,9 @@ double spare_bits(const Parameters& parameters, const Computation& computation) 
   return std::min(spare, bits() - needed_bits(total));
 }
 
-std::span<const SecurityLimit> security_table() {
-  static constexpr SecurityLimit kTable[] = {{1024, 26},  {2048, 53},   {4096, 106},
-                                             {8192, 214}, {16384, 430}, {32768, 868}};
-  return kTable;
-}
-
 int max_modulus_bits(std::size_t degree) {
-  for (const SecurityLimit& limit : security_table()) {
-    if (limit.degree == degree) return limit.modulus_bits;
+  for (const auto& [of, bits] : kSecurityTable) {
+    if (of == degree) return bits;
   }
   return 0;
 }
@@ -211,15 +210,7 @@ NoiseModel::NoiseModel(std::size_t degree, std::uint64_t plaintext_modulus)
       product_growth_(0.5 * std::log2(n_)) {}
 
 // The phase is m + t e, with m uniform modulo t.
-double NoiseModel::fresh_secret_key() const {
-  return 0.5 * std::log2(t_ * t_ * (kErrorVariance + 1.0 / 12));
-}
-
-// m + t (e u + e0 + e1 s).
-double NoiseModel::fresh_public_key() const {
-  const double errors = kErrorVariance * (2 * n_ * kTernaryVariance + 1);
-  return 0.5 * std::log2(t_ * t_ * (errors + 1.0 / 12));
-}
+double NoiseModel::fresh() const { return 0.5 * std::log2(t_ * t_ * (kErrorVariance + 1.0 / 12)); }
 
 double NoiseModel::sum(double a, double b) const { return std::log2(std::exp2(a) + std::exp2(b)); }
 

@@ -7,6 +7,7 @@
 #include <memory>
 #include <span>
 #include <string>
+#include <tuple>
 #include <vector>
 
 #include "tabane/tools/mine/bgv/modulus.h"
@@ -14,18 +15,10 @@
 
 namespace tabane::mine::bgv {
 
-// How large a modulus may be for a degree.
-struct SecurityLimit {
-  std::size_t degree = 0;
-  int modulus_bits = 0;  // of the product of all primes, the special one included
-};
-
-// For ternary secrets, errors of deviation 3.2, 128 bits of classical security, degrees ascending.
-// Source: Bossuat et al., Security Guidelines for Implementing Homomorphic Encryption, 2024,
-// ia.cr/2024/463.
-std::span<const SecurityLimit> security_table();
-
-// Returns the limit for a degree; 0 if the table does not have it.
+// Returns how many bits the product of all primes, the special one included, may have for a degree
+// in the table of security; 0: it does not have this degree. For ternary secrets, errors of
+// deviation 3.2, 128 bits of classical security. Source: Bossuat et al., Security Guidelines for
+// Implementing Homomorphic Encryption, 2024, ia.cr/2024/463.
 int max_modulus_bits(std::size_t degree);
 
 // A computation that parameters are chosen for.
@@ -45,6 +38,10 @@ struct ParameterValues {
   std::vector<std::uint64_t> primes;  // q_1 … q_k = 1 modulo 2 N and t; the last is dropped first
   std::uint64_t special_prime = 0;    // of key switching, of the same kind; 0: no evaluation keys
   bool allow_insecure = false;
+
+  auto fields() {
+    return std::tie(degree, plaintext_modulus, primes, special_prime, allow_insecure);
+  }
 };
 
 // Immutable; every object has passed all checks.
@@ -59,6 +56,7 @@ class Parameters {
   // that allows it.
   explicit Parameters(ParameterValues values);
 
+  const ParameterValues& values() const { return values_; }
   std::size_t degree() const { return values_.degree; }
   std::size_t slots() const { return values_.degree; }
   std::uint64_t plaintext_modulus() const { return values_.plaintext_modulus; }
@@ -73,21 +71,13 @@ class Parameters {
   // text of insecure ones ends in "INSECURE".
   std::string text() const;
 
-  friend bool operator==(const Parameters& a, const Parameters& b) {
-    return a.values_.degree == b.values_.degree &&
-           a.values_.plaintext_modulus == b.values_.plaintext_modulus &&
-           a.values_.primes == b.values_.primes &&
-           a.values_.special_prime == b.values_.special_prime;
-  }
-
  private:
   ParameterValues values_;
 };
 
 // Returns the bits that the noise of a computation's result leaves free in the modulus; below 0: it
-// does not fit. The model: fresh ciphertexts under the public key, each multiplication but the last
-// followed by relinearisation and the loss of a prime, sums over all blocks and, if wanted, over
-// slots.
+// does not fit. The model: each multiplication of fresh ciphertexts but the last is followed by
+// relinearisation and the loss of a prime; sums go over all blocks and, if wanted, over slots.
 double spare_bits(const Parameters& parameters, const Computation& computation);
 
 // ---- noise: how large that of a ciphertext is expected to be ----
@@ -111,8 +101,7 @@ class NoiseModel {
   NoiseModel(std::size_t degree, std::uint64_t plaintext_modulus);
 
   // All take and return deviations as logarithms to base 2.
-  double fresh_secret_key() const;
-  double fresh_public_key() const;
+  double fresh() const;
   double sum(double a, double b) const;
   double product(double a, double b) const;
   // After division by a prime; components: 2, or 3 before relinearisation.

@@ -12,10 +12,7 @@
 namespace tabane::mine::bgv {
 namespace {
 
-// A product at a time would read and write all sums for each; more than four at a time are more
-// streams than a processor looks ahead on.
-constexpr std::size_t kTile = 64;  // residues
-constexpr std::size_t kAtATime = 4;
+constexpr std::size_t kTile = 64;  // residues, whose sums stay in the first-level cache
 
 }  // namespace
 
@@ -64,21 +61,6 @@ SumWords ProductSum::sums_of(std::size_t prime) {
   return sums;
 }
 
-void ProductSum::add_tile(std::span<const CiphertextView> a, std::span<const CiphertextView> b,
-                          std::size_t prime, std::size_t first, std::size_t last) {
-  const SumWords sums = sums_of(prime);
-  Operands operands[kAtATime];
-  for (std::size_t begin = 0; begin < a.size(); begin += kAtATime) {
-    const std::size_t count = std::min(kAtATime, a.size() - begin);
-    for (std::size_t i = 0; i < count; ++i) {
-      const CiphertextView &x = a[begin + i], &y = b[begin + i];
-      operands[i] = {x.residues(0, prime).data(), x.residues(1, prime).data(),
-                     y.residues(0, prime).data(), y.residues(1, prime).data()};
-    }
-    accumulate({operands, count}, first, last, sums);
-  }
-}
-
 void ProductSum::take_in_product(const CiphertextView& a, const CiphertextView& b) {
   take_in(a);
   deviation_ += std::exp2(context_->noise().product(a.deviation, b.deviation));
@@ -96,12 +78,17 @@ void ProductSum::add_products(std::span<const CiphertextView> a,
   const std::size_t n = context_->degree(), most = kMostProducts / 2;
   const std::size_t tile = a.size() == 1 ? n : std::min(n, kTile);
   for (std::size_t begin = 0; begin < a.size(); begin += most) {
-    const std::size_t count = std::min(most, a.size() - begin);
-    make_room(count);
-    for (std::size_t i = begin; i < begin + count; ++i) take_in_product(a[i], b[i]);
+    const std::size_t end = std::min(begin + most, a.size());
+    make_room(end - begin);
+    for (std::size_t i = begin; i < end; ++i) take_in_product(a[i], b[i]);
     for (std::size_t prime = 0; prime < primes_; ++prime) {
+      const SumWords sums = sums_of(prime);
       for (std::size_t first = 0; first < n; first += tile) {
-        add_tile(a.subspan(begin, count), b.subspan(begin, count), prime, first, first + tile);
+        for (std::size_t i = begin; i < end; ++i) {
+          accumulate({a[i].residues(0, prime).data(), a[i].residues(1, prime).data(),
+                      b[i].residues(0, prime).data(), b[i].residues(1, prime).data()},
+                     first, first + tile, sums);
+        }
       }
     }
   }

@@ -23,7 +23,7 @@ class ProductSum {
   // sum += a b, and sum += a. throw: core::UsageError if a key differs.
   void add_product(const CiphertextView& a, const CiphertextView& b);
   void add(const CiphertextView& a);
-  // sum += a[0] b[0] + a[1] b[1] + …; reads and writes the sums once for every four products.
+  // sum += a[0] b[0] + a[1] b[1] + …
   void add_products(std::span<const CiphertextView> a, std::span<const CiphertextView> b);
   // sum += other, which is of other blocks.
   void add(const ProductSum& other);
@@ -39,8 +39,6 @@ class ProductSum {
   void take_in_product(const CiphertextView& a, const CiphertextView& b);
   void make_room(std::size_t products);
   void reduce();
-  void add_tile(std::span<const CiphertextView> a, std::span<const CiphertextView> b,
-                std::size_t prime, std::size_t first, std::size_t last);
   SumWords sums_of(std::size_t prime);
   std::size_t size() const { return 3 * primes_ * context_->degree(); }
 

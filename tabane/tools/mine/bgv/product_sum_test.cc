@@ -11,7 +11,7 @@ struct Database {
   Database(const Material& material, std::size_t each, std::size_t blocks) : items(each) {
     for (std::size_t i = 0; i < items * blocks; ++i) {
       slots.push_back(random_slots(material.encoder.slots(), 2, i));
-      ciphertexts.push_back(material.encrypt_secretly(slots[i], static_cast<std::uint8_t>(i)));
+      ciphertexts.push_back(material.encrypt(slots[i], static_cast<std::uint8_t>(i)));
     }
     views.assign(ciphertexts.begin(), ciphertexts.end());
   }
@@ -29,7 +29,7 @@ struct Database {
 };
 
 std::uint64_t total(const Material& m, const CiphertextView& c) {
-  return m.encoder.sum(Decryptor(m.secret).decrypt(c));
+  return m.encoder.sum(decrypt(m.secret, c));
 }
 
 TEST(BgvProductSum, CountsAsPlainCountingDoes) {
@@ -88,7 +88,7 @@ TEST(BgvProductSum, CountsAllPairs) {
 TEST(BgvProductSum, ReducesInTime) {
   const Material m(toy(1, 32));
   const Slots ones(m.encoder.slots(), 1);
-  const Ciphertext x = m.encrypt_secretly(ones, 1), y = m.encrypt_secretly(ones, 2);
+  const Ciphertext x = m.encrypt(ones, 1), y = m.encrypt(ones, 2);
   const std::vector<CiphertextView> a(5000, x), b(5000, y);
   ProductSum sum(m.context, m.context->primes()), parts = sum, other = sum;
   sum.add_products(a, b);

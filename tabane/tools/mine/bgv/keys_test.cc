@@ -1,5 +1,8 @@
+#include "tabane/tools/mine/bgv/keys.h"
+
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <array>
 #include <cmath>
 #include <set>
@@ -7,7 +10,7 @@
 
 #include "tabane/core/error.h"
 #include "tabane/crypto/secret.h"
-#include "tabane/tools/mine/bgv/keys.h"
+#include "tabane/team/serialiser.h"
 #include "tabane/tools/mine/bgv/material_test.h"
 
 namespace tabane::mine::bgv {
@@ -137,6 +140,91 @@ TEST(BgvRandom, FillsAnyLength) {
     draw_uniform(random, Modulus(17), std::span(words).first(n));
     EXPECT_EQ(words[n], 99u);
   }
+}
+
+// As it comes from a file.
+template <class T>
+T copied(const T& value) {
+  team::Bytes bytes;
+  team::put_value(bytes, value);
+  team::Reader reader(bytes);
+  return team::get_value<T>(reader);
+}
+
+TEST(BgvFiles, RoundTrip) {
+  const Material m(toy(3, 32));
+  const Slots slots = m.random(1);
+  const Ciphertext c = m.encrypt(slots, 1);
+  EvaluationKeys keys = copied(m.keys);
+  ASSERT_TRUE(complete(*m.context, keys));
+  EXPECT_EQ(keys.rotations.size(), m.keys.rotations.size());
+  const Evaluator evaluator(m.context, &keys);
+  EXPECT_EQ(m.decrypt(evaluator.rotate(c, 3)), m.decrypt(m.evaluator.rotate(c, 3)));
+  const Ciphertext product = m.evaluator.multiply(c, c);
+  for (const Ciphertext& each :
+       {c, product, m.evaluator.relinearise(product), m.evaluator.switch_modulus(c)}) {
+    const Ciphertext back = copied(each);
+    EXPECT_TRUE(is_valid(*m.context, back));
+    EXPECT_EQ(back.components(), each.components());
+    EXPECT_EQ(back.primes(), each.primes());
+    EXPECT_EQ(back.deviation, each.deviation);
+    EXPECT_EQ(back.key, each.key);
+    EXPECT_TRUE(std::ranges::equal(back.words(), each.words()));
+  }
+  const SecretKey secret(m.context, m.secret.id(), m.secret.coefficients());
+  EXPECT_EQ(m.encoder.decode(decrypt(secret, c)), slots);
+  EXPECT_EQ(copied(m.context->parameters().values()).primes, m.context->parameters().primes());
+}
+
+TEST(BgvFiles, ForgedKeysAreFound) {
+  const Material m(toy(3, 32));
+  const auto forged = [&](const auto& change, const Context& context) {
+    EvaluationKeys keys = copied(m.keys);
+    change(keys);
+    return !complete(context, keys);
+  };
+  const Context& context = *m.context;
+  EXPECT_FALSE(forged([](EvaluationKeys&) {}, context));
+  const std::uint64_t q = context.modulus(0).value();
+  EXPECT_TRUE(forged([&](EvaluationKeys& keys) { keys.relinearisation->b[0] = q; }, context));
+  EXPECT_TRUE(forged([&](EvaluationKeys& keys) { keys.relinearisation->b.pop_back(); }, context));
+  for (const std::uint64_t exponent : {0u, 2u, 65u}) {
+    EXPECT_TRUE(forged(
+        [&](EvaluationKeys& keys) { keys.rotations[exponent] = *keys.relinearisation; }, context));
+  }
+  EXPECT_TRUE(forged([](EvaluationKeys&) {}, *Material(toy(3, 64)).context));
+  EXPECT_TRUE(forged([](EvaluationKeys&) {}, *Material(toy(1, 32)).context));  // no special prime
+  std::vector<std::int8_t> coefficients(32, 1);
+  coefficients[5] = 2;
+  EXPECT_THROW(SecretKey(m.context, KeyId{}, coefficients), core::UsageError);
+}
+
+TEST(BgvFiles, ForgedCiphertextsAreFound) {
+  const Material m(toy(3, 32));
+  const Ciphertext c = m.encrypt(m.random(1), 1);
+  const auto is_good = [&](const auto& change) {
+    Ciphertext forged = copied(c);
+    change(forged);
+    return is_valid(*m.context, forged);
+  };
+  EXPECT_TRUE(is_good([](Ciphertext&) {}));
+  EXPECT_FALSE(is_good([&](Ciphertext& f) { f.words()[0] = m.context->modulus(0).value(); }));
+  EXPECT_FALSE(is_good([](Ciphertext& f) { f.deviation = -1; }));
+  EXPECT_FALSE(is_good([](Ciphertext& f) { f.deviation = std::nan(""); }));
+  EXPECT_FALSE(is_good([](Ciphertext& f) { std::get<0>(f.fields()) = 64; }));  // the degree
+  EXPECT_FALSE(is_good([](Ciphertext& f) { std::get<1>(f.fields()) = 3; }));   // components
+  EXPECT_FALSE(is_good([](Ciphertext& f) { std::get<2>(f.fields()) = 1; }));   // primes
+  EXPECT_FALSE(is_good([](Ciphertext& f) { std::get<3>(f.fields()).pop_back(); }));
+  const auto zeros = [&](std::size_t components, std::size_t primes) {
+    Ciphertext zero(32, components, primes);
+    std::ranges::fill(zero.words(), 0);
+    return is_valid(*m.context, zero);
+  };
+  EXPECT_TRUE(zeros(3, 1));
+  EXPECT_FALSE(zeros(1, 1));
+  EXPECT_FALSE(zeros(4, 1));
+  EXPECT_FALSE(zeros(2, 0));
+  EXPECT_FALSE(zeros(2, m.context->primes() + 1));
 }
 
 }  // namespace
