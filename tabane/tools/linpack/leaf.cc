@@ -91,26 +91,18 @@ HWY_INLINE Pivot eliminate_columns(double* HWY_RESTRICT a, std::ptrdiff_t ld, in
   return best;
 }
 
+template <int kMost>
+Pivot eliminate_up_to(double* a, std::ptrdiff_t ld, int rows, int columns, double inverse,
+                      const double* u) {
+  if constexpr (kMost > 1) {
+    if (columns < kMost) return eliminate_up_to<kMost - 1>(a, ld, rows, columns, inverse, u);
+  }
+  return eliminate_columns<kMost>(a, ld, rows, inverse, u);
+}
+
 Pivot eliminate_by(double* a, std::ptrdiff_t ld, int rows, int columns, double inverse,
                    const double* u) {
-  switch (columns) {
-    case 1:
-      return eliminate_columns<1>(a, ld, rows, inverse, u);
-    case 2:
-      return eliminate_columns<2>(a, ld, rows, inverse, u);
-    case 3:
-      return eliminate_columns<3>(a, ld, rows, inverse, u);
-    case 4:
-      return eliminate_columns<4>(a, ld, rows, inverse, u);
-    case 5:
-      return eliminate_columns<5>(a, ld, rows, inverse, u);
-    case 6:
-      return eliminate_columns<6>(a, ld, rows, inverse, u);
-    case 7:
-      return eliminate_columns<7>(a, ld, rows, inverse, u);
-    default:
-      return eliminate_columns<8>(a, ld, rows, inverse, u);
-  }
+  return eliminate_up_to<kLeafColumns>(a, ld, rows, columns, inverse, u);
 }
 
 }  // namespace tabane::linpack::HWY_NAMESPACE

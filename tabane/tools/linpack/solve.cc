@@ -198,10 +198,7 @@ SolvedSystem solve(comm::Comm& comm, const System& system, const SolveOptions& o
   answer.defect = done.defect;
   std::vector<double> x;
   if (answer.defect < 0) x = substitute(grid, layout, matrix, steps);
-  {
-    const auto in = steps.in(kWaiting);
-    comm::barrier(comm);
-  }
+  steps.in(kWaiting, [&] { comm::barrier(comm); });
   solution.steps = steps.gather();
   solution.seconds = solution.steps.seconds_of_slowest();
   solution.operations = operations(answer.n);

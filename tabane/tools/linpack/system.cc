@@ -155,54 +155,39 @@ double element_of(const Lines& lines, const Form& form, std::string_view word) {
   return value;
 }
 
-// Fills a matrix whose size is known.
-class Elements {
- public:
-  Elements(Lines& lines, const Form& form, MarketMatrix& matrix)
-      : lines_(lines), form_(form), matrix_(matrix) {}
-
-  void read_array() {
-    for (int j = 0; j < matrix_.columns; ++j) {
-      for (int i = form_.symmetric ? j : 0; i < matrix_.rows; ++i) {
-        const Words& words =
-            lines_.next([&] { return fmt::format("element ({}, {})", i + 1, j + 1); });
-        if (words.size() != 1) lines_.refuse_line("one number");
-        add(i, j, words[0]);
-      }
-    }
-  }
-  void read_coordinates(std::int64_t count) {
-    for (std::int64_t k = 0; k < count; ++k) {
-      const Words& words =
-          lines_.next([&] { return fmt::format("element {} of {}", k + 1, count); });
-      int i = 0, j = 0;
-      if (words.size() != 3 || !parse(words[0], i) || !parse(words[1], j)) {
-        lines_.refuse_line("\"row column value\"");
-      }
-      if (i < 1 || i > matrix_.rows || j < 1 || j > matrix_.columns) {
-        lines_.refuse_line(
-            fmt::format("a row of 1 to {} and a column of 1 to {}", matrix_.rows, matrix_.columns));
-      }
-      if (form_.symmetric && i < j) lines_.refuse_line("an element on or below the diagonal");
-      add(i - 1, j - 1, words[2]);
-    }
-  }
-
- private:
-  void add(int i, int j, std::string_view word) {
-    const double value = element_of(lines_, form_, word);
+// Fills a matrix whose size is known. count: of coordinates.
+void read_elements(Lines& lines, const Form& form, std::int64_t count, MarketMatrix& matrix) {
+  const auto at = [&](int i, int j) -> double& {
+    return matrix.values[static_cast<std::size_t>(j) * static_cast<std::size_t>(matrix.rows) +
+                         static_cast<std::size_t>(i)];
+  };
+  const auto add = [&](int i, int j, std::string_view word) {
+    const double value = element_of(lines, form, word);
     at(i, j) += value;
-    if (form_.symmetric && i != j) at(j, i) += value;
+    if (form.symmetric && i != j) at(j, i) += value;
+  };
+  for (int j = 0; j < matrix.columns && !form.coordinate; ++j) {
+    for (int i = form.symmetric ? j : 0; i < matrix.rows; ++i) {
+      const Words& words =
+          lines.next([&] { return fmt::format("element ({}, {})", i + 1, j + 1); });
+      if (words.size() != 1) lines.refuse_line("one number");
+      add(i, j, words[0]);
+    }
   }
-  double& at(int i, int j) {
-    return matrix_.values[static_cast<std::size_t>(j) * static_cast<std::size_t>(matrix_.rows) +
-                          static_cast<std::size_t>(i)];
+  for (std::int64_t k = 0; k < count; ++k) {
+    const Words& words = lines.next([&] { return fmt::format("element {} of {}", k + 1, count); });
+    int i = 0, j = 0;
+    if (words.size() != 3 || !parse(words[0], i) || !parse(words[1], j)) {
+      lines.refuse_line("\"row column value\"");
+    }
+    if (i < 1 || i > matrix.rows || j < 1 || j > matrix.columns) {
+      lines.refuse_line(
+          fmt::format("a row of 1 to {} and a column of 1 to {}", matrix.rows, matrix.columns));
+    }
+    if (form.symmetric && i < j) lines.refuse_line("an element on or below the diagonal");
+    add(i - 1, j - 1, words[2]);
   }
-
-  Lines& lines_;
-  const Form& form_;
-  MarketMatrix& matrix_;
-};
+}
 
 }  // namespace
 
@@ -227,8 +212,7 @@ MarketMatrix read_matrix_market(const std::filesystem::path& path,
   accept(matrix.rows, matrix.columns);
   matrix.values.resize(static_cast<std::size_t>(matrix.rows) *
                        static_cast<std::size_t>(matrix.columns));
-  Elements elements(lines, form, matrix);
-  form.coordinate ? elements.read_coordinates(count) : elements.read_array();
+  read_elements(lines, form, count, matrix);
   lines.expect_end();
   return matrix;
 }
