@@ -9,6 +9,7 @@
 
 #include "tabane/core/error.h"
 #include "tabane/core/temporary_file.h"
+#include "tabane/program/printable.h"
 #include "tabane/tools/epub/archive.h"
 #include "tabane/tools/epub/cryptography.h"
 #include "tabane/tools/epub/licence.h"
@@ -109,7 +110,7 @@ TEST(EpubXmlEncryption, Base64OfTheStandard) {
 }
 
 TEST(EpubPackage, PathsInUris) {
-  EXPECT_EQ(percent_encoded_path("a b/caf\u00e9-1.xhtml"), "a%20b/caf%C3%A9-1.xhtml");
+  EXPECT_EQ(program::percent_encoded("a b/caf\u00e9-1.xhtml"), "a%20b/caf%C3%A9-1.xhtml");
   EXPECT_EQ(percent_decoded("a%20b/caf%C3%a9"), "a b/caf\u00e9");
   EXPECT_EQ(percent_decoded("100%"), "100%");
   EXPECT_EQ(percent_decoded("%zz%4"), "%zz%4");

@@ -12,6 +12,7 @@
 #include "tabane/crypto/secret.h"
 #include "tabane/crypto/sha256.h"
 #include "tabane/lab/record/text.h"
+#include "tabane/program/printable.h"
 #include "tabane/tools/epub/package.h"
 
 namespace tabane::epub {
@@ -59,11 +60,11 @@ std::string new_uuid() {
 }
 
 Json links_of(const LicenceTerms& terms, std::string_view file) {
-  const std::string hint = terms.hint_url.empty()
-                               ? "data:text/plain;charset=utf-8," + percent_encoded_path(terms.hint)
-                               : terms.hint_url;
+  const std::string hint = terms.hint_url.empty() ? "data:text/plain;charset=utf-8," +
+                                                        program::percent_encoded(terms.hint)
+                                                  : terms.hint_url;
   const std::string book =
-      terms.publication_url.empty() ? percent_encoded_path(file) : terms.publication_url;
+      terms.publication_url.empty() ? program::percent_encoded(file) : terms.publication_url;
   return {{{"rel", "hint"}, {"href", hint}},
           {{"rel", "publication"}, {"href", book}, {"type", kMimetype}}};
 }

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "tabane/core/error.h"
+#include "tabane/program/printable.h"
 #include "tabane/tools/epub/cryptography.h"
 
 namespace tabane::epub {
@@ -153,17 +154,6 @@ std::string percent_decoded(std::string_view text) {
   return decoded;
 }
 
-std::string percent_encoded_path(std::string_view path) {
-  constexpr std::string_view kPlain = "-._~/";
-  std::string encoded;
-  for (const char c : path) {
-    const bool plain = (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') ||
-                       kPlain.find(c) != kPlain.npos;
-    encoded += plain ? std::string(1, c) : fmt::format("%{:02X}", static_cast<unsigned char>(c));
-  }
-  return encoded;
-}
-
 Package read_package(const Archive& book) {
   pugi::xml_document container;
   load_xml(book, require_entry(book, kContainerName, "which names its package documents"),
@@ -281,7 +271,7 @@ void EncryptionXml::add(const std::string& name, const EncryptedResource& how) {
       add_with(data, "ds:KeyInfo", "xmlns:ds", "http://www.w3.org/2000/09/xmldsig#");
   add_with(key, "ds:RetrievalMethod", "URI", kKeyUri).append_attribute("Type").set_value(kKeyType);
   add_with(data.append_child("enc:CipherData"), "enc:CipherReference", "URI",
-           percent_encoded_path(name).c_str());
+           program::percent_encoded(name).c_str());
   pugi::xml_node compression =
       add_with(data.append_child("enc:EncryptionProperties").append_child("enc:EncryptionProperty"),
                "ns:Compression", "xmlns:ns", "http://www.idpf.org/2016/encryption#compression");

@@ -41,8 +41,6 @@ bool is_compressed_media(const Package& package, const std::string& name);
 
 // Decodes "a%20b" to "a b"; leaves what is no escape.
 std::string percent_decoded(std::string_view text);
-// Encodes a path in a book: what is not a letter, a digit or one of -._~/ becomes %HH (RFC 3986).
-std::string percent_encoded_path(std::string_view path);
 
 // How a resource is encrypted.
 struct EncryptedResource {
