@@ -8,7 +8,6 @@
 #include <utility>
 #include <vector>
 
-#include "tabane/comm/collectives.h"
 #include "tabane/core/error.h"
 #include "tabane/core/units.h"
 #include "tabane/tools/mine/client.h"
@@ -96,10 +95,6 @@ void check_memory(const bgv::Parameters& parameters, DatabaseShape shape, double
       "free: a larger --min-support leaves rare items out",
       shape.items, shape.blocks, parameters.slots(), core::format_value(needed, "B"),
       core::format_value(usable, "B")));
-}
-
-void check_memory(const bgv::Parameters& parameters, DatabaseShape shape) {
-  check_memory(parameters, shape, comm::usable_memory());
 }
 
 EncryptedDatabase::EncryptedDatabase(bgv::SharedContext context, const bgv::KeyId& key,

@@ -14,6 +14,7 @@
 #include <tuple>
 #include <vector>
 
+#include "tabane/comm/collectives.h"
 #include "tabane/core/memory.h"
 #include "tabane/team/team.h"
 #include "tabane/tools/mine/bgv/keys.h"
@@ -96,9 +97,9 @@ class EncryptedDatabase {
 
 // Returns the bytes of a database in memory.
 double database_bytes(const bgv::Parameters& parameters, DatabaseShape shape);
-// throw: core::UsageError if a database does not fit into `usable` bytes, or into the free memory.
-void check_memory(const bgv::Parameters& parameters, DatabaseShape shape, double usable);
-void check_memory(const bgv::Parameters& parameters, DatabaseShape shape);
+// throws: core::UsageError if a database does not fit into so many bytes.
+void check_memory(const bgv::Parameters& parameters, DatabaseShape shape,
+                  double usable = comm::usable_memory());
 
 // ---- as a file ----
 

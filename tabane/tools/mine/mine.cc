@@ -1,7 +1,6 @@
 #include "tabane/tools/mine/mine.h"
 
 #include <algorithm>
-#include <array>
 #include <iterator>
 #include <vector>
 
@@ -42,8 +41,6 @@ struct Database {
   }
 };
 
-using ShapeMessage = std::array<std::uint64_t, 2>;  // items, blocks
-
 // Broadcasts bytes of any number from rank 0.
 team::Bytes broadcast_bytes(comm::Comm& comm, team::Bytes bytes) {
   std::uint64_t size = bytes.size();
@@ -55,9 +52,7 @@ team::Bytes broadcast_bytes(comm::Comm& comm, team::Bytes bytes) {
 
 // Broadcasts the shape from rank 0, and returns memory for this rank's blocks.
 EncryptedDatabase own_database(comm::Comm& comm, const PublicKeys& keys, DatabaseShape shape) {
-  ShapeMessage message{shape.items, shape.blocks};
-  comm::broadcast(comm, message, 0);
-  shape = {.items = message[0], .blocks = message[1]};
+  comm::broadcast(comm, shape, 0);
   check_memory_of_ranks(comm, keys.context->parameters(), shape);
   const BlockRange own = blocks_of_rank(shape.blocks, comm.rank(), comm.size());
   return {keys.context, keys.id, {.items = shape.items, .blocks = own.size()}};
