@@ -13,7 +13,6 @@
 #include "tabane/core/file.h"
 #include "tabane/core/output_file.h"
 #include "tabane/tools/encrypt/growing_array.h"
-#include "tabane/tools/encrypt/scan.h"
 
 namespace tabane::encrypt {
 namespace {
@@ -22,7 +21,7 @@ struct DirectoryState {
   std::int64_t seconds = 0;
   std::uint32_t nanoseconds = 0;
   std::uint32_t mode = 0;
-  bool known = false;
+  bool needed = false;  // taken itself, or something below it
 };
 
 class Restorer {
@@ -32,28 +31,29 @@ class Restorer {
     for (std::size_t i = 0; i < tree.directories.size(); ++i) states_.push_back({});
   }
 
-  void take(const ManifestEntry* listed, const TreeWalk* found) {
+  // taken: whether the job takes what is listed.
+  void take(const ManifestEntry* listed, const TreeWalk* found, bool taken) {
+    const std::string& path = listed ? listed->path : found->path();
+    while (!inside_.empty() && !lies_in(path, inside_.back().path)) inside_.pop_back();
     if (found != nullptr && found->kind() == EntryKind::directory) {
-      // The directory, and those that it lies in, from the outermost on.
-      while (!inside_.empty() && !lies_in(found->path(), inside_.back().path)) inside_.pop_back();
       inside_.push_back({found->path(), found->index()});
+      if (listed != nullptr && listed->kind == EntryKind::directory) {
+        states_[found->index()] = {
+            .seconds = listed->seconds, .nanoseconds = listed->nanoseconds, .mode = listed->mode};
+      }
     }
-    if (listed == nullptr) return;
-    if (listed->kind == EntryKind::link && found == nullptr) {
-      restore_link(*listed);
-    } else if (listed->kind == EntryKind::directory && found != nullptr &&
-               found->kind() == EntryKind::directory) {
-      states_[found->index()] = {.seconds = listed->seconds,
-                                 .nanoseconds = listed->nanoseconds,
-                                 .mode = listed->mode,
-                                 .known = true};
+    if (!taken) return;
+    for (auto outer = inside_.rbegin(); outer != inside_.rend() && !states_[outer->index].needed;
+         ++outer) {
+      states_[outer->index].needed = true;
     }
+    if (listed->kind == EntryKind::link && found == nullptr) restore_link(*listed);
   }
 
   // From the leaves up, as writing into a directory changes its time.
   void finish_directories(const Tree& tree) {
     for (std::size_t i = states_.size(); i-- > (how_.root_attributes ? 0u : 1u);) {
-      if (!states_[i].known) continue;
+      if (!states_[i].needed) continue;
       const auto index = static_cast<std::uint32_t>(i);
       try {
         const core::SharedDescriptor directory = out_.open(index);
@@ -83,7 +83,6 @@ class Restorer {
   }
 
   void restore_link(const ManifestEntry& link) {
-    while (!inside_.empty() && !lies_in(link.path, inside_.back().path)) inside_.pop_back();
     try {
       const std::string& parent = inside_.back().path;
       const std::string name = link.path.substr(parent.empty() ? 0 : parent.size() + 1);
@@ -120,7 +119,7 @@ class Restorer {
   std::vector<Failure>& failures_;
   DirectoryOpener out_;
   GrowingArray<DirectoryState> states_;
-  std::vector<Inside> inside_;
+  std::vector<Inside> inside_;  // directories that an entry lies in, from the outermost on
 };
 
 }  // namespace
@@ -145,13 +144,12 @@ mode_t output_mode(mode_t source, const ModePolicy& policy) {
 }
 
 void restore_links_and_directories(TreeManifest& manifest, const Tree& tree,
-                                   const std::vector<std::string>& excludes, int out_root,
-                                   const Restoring& how, std::vector<Failure>& failures) {
+                                   const Selection& selection, int out_root, const Restoring& how,
+                                   std::vector<Failure>& failures) {
   Restorer restorer(tree, out_root, how, failures);
   manifest.merge_with(tree, [&](const ManifestEntry* listed, const TreeWalk* found) {
-    const bool left_out =
-        listed != nullptr && found == nullptr && is_excluded(excludes, listed->path);
-    if (!left_out) restorer.take(listed, found);
+    restorer.take(listed, found,
+                  listed && selection.takes(listed->path, listed->kind == EntryKind::directory));
   });
   restorer.finish_directories(tree);
 }

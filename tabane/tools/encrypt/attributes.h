@@ -39,10 +39,10 @@ struct Restoring {
 
 // tree: the sealed one, whose directories are made below out_root where they are missing. To be
 // called when all files are written, so that none is written through a link. What cannot be
-// restored is told in failures. excludes: of the scan. throws: as TreeManifest::merge_with().
+// restored is told in failures. selection: of the scan. throws: as TreeManifest::merge_with().
 void restore_links_and_directories(TreeManifest& manifest, const Tree& tree,
-                                   const std::vector<std::string>& excludes, int out_root,
-                                   const Restoring& how, std::vector<Failure>& failures);
+                                   const Selection& selection, int out_root, const Restoring& how,
+                                   std::vector<Failure>& failures);
 
 // Gives the directories, which were made as the files needed them, the modes and times of the
 // input; makes those that have no file. From the leaves up, as writing into one changes its time.

@@ -11,7 +11,6 @@
 
 #include "tabane/core/threads.h"
 #include "tabane/crypto/key_derivation.h"
-#include "tabane/tools/encrypt/scan.h"
 
 namespace tabane::encrypt {
 namespace {
@@ -229,13 +228,12 @@ std::vector<std::string> files_without_name(const Tree& found, StoredNames names
   return paths;
 }
 
-UnhiddenTree unhide(TreeManifest& manifest, Tree scanned,
-                    const std::vector<std::string>& excludes) {
+UnhiddenTree unhide(TreeManifest& manifest, Tree scanned, const Selection& selection) {
   StoredFiles files(scanned);
   Builder builder;
   std::uint64_t excluded = 0;
   manifest.for_each([&](const ManifestEntry& entry) {
-    const bool left_out = is_excluded(excludes, entry.path);
+    const bool left_out = selection.leaves_out(entry.path, entry.kind == EntryKind::directory);
     excluded += left_out && entry.kind != EntryKind::link;
     if (entry.kind == EntryKind::file) {
       const TreeFile* const stored = files.take(entry.stored_name);

@@ -46,7 +46,7 @@ struct UnhiddenTree {
 };
 
 // Files have the size of their sealed ones; those that are not there are left out, as is what
-// `excludes` names. throws: as TreeManifest::for_each().
-UnhiddenTree unhide(TreeManifest& manifest, Tree scanned, const std::vector<std::string>& excludes);
+// `selection` does not take. throws: as TreeManifest::for_each().
+UnhiddenTree unhide(TreeManifest& manifest, Tree scanned, const Selection& selection);
 
 }  // namespace tabane::encrypt

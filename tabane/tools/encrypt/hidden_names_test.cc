@@ -253,7 +253,7 @@ TEST_F(HiddenNames, AreToldOfWhatWasDoneToATree) {
 TEST_F(HiddenNames, AreHeldAgainstExcludes) {
   EXPECT_EQ(told(hiding()), Lines{});
   Request some = request(Direction::decrypt, sealed, root / "opened");
-  some.excludes = {"secret-d/e", "?b", "a*"};
+  some.selection = Selection({"secret-d/e", "?b", "a*"});
   EXPECT_EQ(told(some), Lines{});
   EXPECT_TRUE(fs::exists(root / "opened/secret-d/c"));
   EXPECT_FALSE(fs::exists(root / "opened/secret-d/e"));

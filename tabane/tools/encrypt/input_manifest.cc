@@ -2,12 +2,15 @@
 
 #include <fcntl.h>
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <array>
 #include <span>
+#include <string>
+#include <vector>
 
 #include "tabane/tools/encrypt/attributes.h"
 #include "tabane/tools/encrypt/hidden_names.h"
@@ -77,6 +80,22 @@ void require_root(const Request& request, const ManifestHash& root) {
                   request.in, crypto::hexadecimal(root), crypto::hexadecimal(*request.root)));
 }
 
+// A mistyped PATH must not pass for a restored one.
+void require_named(const Request& request, TreeManifest& manifest) {
+  std::vector<std::string> missing = request.selection.paths();
+  if (missing.empty()) return;
+  manifest.for_each([&](const ManifestEntry& entry) {
+    if (!request.selection.takes(entry.path, entry.kind == EntryKind::directory)) return;
+    std::erase_if(missing,
+                  [&](const std::string& pattern) { return Selection::fits(pattern, entry.path); });
+  });
+  if (missing.empty()) return;
+  throw core::UsageError(
+      fmt::format("nothing in IN ({}) fits {}; tabane verify --list shows what "
+                  "is there",
+                  request.in, fmt::join(missing, ", ")));
+}
+
 // The salt of what may be a sealed file.
 std::optional<DifferenceFinder::Salt> salt_of(const Places& places, const std::string& path) {
   const auto found = header_there(places.in_root.get(), path.c_str());
@@ -95,10 +114,10 @@ bool has_another_manifest(const Places& places) {
 
 // Puts the plain tree into the place of what was scanned.
 void unhide_names(const Request& request, TreeManifest& manifest, Places& places) {
-  if (!request.excludes.empty()) {  // which are of plain names
+  if (!request.selection.takes_all()) {  // which are of plain names
     places.tree = scan(places.in_root.get(), {}, Temporaries::take, true);
   }
-  UnhiddenTree tree = unhide(manifest, std::move(places.tree), request.excludes);
+  UnhiddenTree tree = unhide(manifest, std::move(places.tree), request.selection);
   for (const std::string& stray : tree.strays) {
     manifest.add(stray, DiffersFromManifest(Difference::added, salt_of(places, stray)));
   }
@@ -125,14 +144,17 @@ void add_what_nobody_seals(TreeManifest& manifest, const Places& places) {
 
 }  // namespace
 
+bool needs_manifest(const Request& request) {
+  return request.quick || request.root || !request.selection.paths().empty();
+}
+
 std::unique_ptr<TreeManifest> manifest_of_input(const Request& request, Places& places,
                                                 KeyRing& keys) {
-  const bool needed = request.quick || request.root;
   try {
     std::unique_ptr<TreeManifest> manifest = TreeManifest::open(places.in_root.get(), keys);
     if (!manifest) {
       // Files of version 1 alone have none, and do not lie beside tabane's own directory.
-      if (needed || places.tree.own_directory ||
+      if (needs_manifest(request) || places.tree.own_directory ||
           holds_sealed_files(places.tree, places.in_root.get(), true)) {
         refuse_tree_without_manifest(request, places.tree);
       }
@@ -142,11 +164,12 @@ std::unique_ptr<TreeManifest> manifest_of_input(const Request& request, Places& 
     if (has_own_file(root, kIsChanging)) refuse_tree_being_changed(request);
     const auto other = other_tree_there(places.tree, root, manifest->head().tree_id);
     if (manifest->head().hidden_names) unhide_names(request, *manifest, places);
-    manifest->hold_against(places.tree, request.excludes);
+    manifest->hold_against(places.tree, request.selection);
     if (other && lists_files(*manifest, places.tree)) {
       refuse_manifest_of_another_tree(request, manifest->head().tree_id, *other);
     }
     require_root(request, manifest->root());
+    require_named(request, *manifest);
     hold_mark_against(*manifest, places.in_root.get());
     add_what_nobody_seals(*manifest, places);
     return manifest;
@@ -239,7 +262,7 @@ void tell_differences(TreeManifest& manifest, std::vector<Failure>& failures,
 void restore(JobState& job, bool made_root, std::vector<Failure>& failures) {
   const Request& request = job.request;
   restore_links_and_directories(
-      *job.manifest, job.tree, request.excludes, job.out_root,
+      *job.manifest, job.tree, request.selection, job.out_root,
       {.modes = job.modes, .replace_links = request.replaces(), .root_attributes = made_root},
       failures);
 }

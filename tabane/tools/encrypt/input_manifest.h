@@ -13,10 +13,14 @@
 
 namespace tabane::encrypt {
 
+// Whether the request makes no sense without one.
+bool needs_manifest(const Request& request);
+
 // Opens and reads the manifest of the tree that is decrypted or verified, and holds it against what
 // the scan saw, which it replaces if names are hidden. Returns null for files of version 1, or if
 // the request wants none. throws: core::Error if the tree should have one
-// and has not, if it is damaged, or if its root is not that of the request.
+// and has not, if it is damaged, or if its root is not that of the request; core::UsageError if
+// nothing is what a path of the request names.
 std::unique_ptr<TreeManifest> manifest_of_input(const Request& request, Places& places,
                                                 KeyRing& keys);
 

@@ -95,7 +95,8 @@ JobReport describe(const Request& request, const Places& places) {
   const bool keeps_links = request.seals() && places.shape == Shape::tree;
   (keeps_links ? outcome.links : outcome.symlinks) = tree.links.size();
   outcome.special = tree.specials.size();
-  outcome.excluded = tree.excluded;
+  const bool takes_what_is_named = !request.selection.paths().empty();
+  outcome.excluded = takes_what_is_named ? 0 : tree.excluded;
   outcome.temporaries = tree.temporaries;
   outcome.failures = tree.failures;
   return outcome;
@@ -171,8 +172,8 @@ class FilesJob {
       open_unless_changing(request_, places_, [this] { find_keys_of_tree(); });
     }
     if (!request_.is_sealed() || !is_tree_ || request_.without_manifest) {
-      if (!request_.quick && !request_.root) return;
-      throw core::UsageError("--quick and --root take a sealed directory and its manifest");
+      if (!needs_manifest(request_)) return;
+      throw core::UsageError("--quick, --root and PATH take a sealed directory and its manifest");
     }
     open_unless_changing(request_, places_,
                          [this] { manifest_ = manifest_of_input(request_, places_, keys_); });

@@ -376,7 +376,7 @@ TEST_F(Job, RefusesWhateverHasTheNameOfItsOwnDirectory) {
     EXPECT_THROW(run(Direction::encrypt, "in", "out"), core::UsageError);
     EXPECT_FALSE(fs::exists(root / "out"));
     Request left_out = request(Direction::encrypt, "in", "out");
-    left_out.excludes = {".tabane"};
+    left_out.selection = Selection({".tabane"});
     EXPECT_NO_THROW(check_job(left_out));
     Request hiding = request(Direction::encrypt, "in", "out");
     hiding.hide_names = true;
@@ -406,7 +406,7 @@ TEST_F(Job, CountsWhatItLeavesOut) {
   fs::create_symlink("65536", root / "in/link");
   ASSERT_EQ(mkfifo((root / "in/fifo").c_str(), 0600), 0);
   Request r = request(Direction::encrypt, "in", "sealed");
-  r.excludes = {"sub/1", "1?"};
+  r.selection = Selection({"sub/1", "1?"});
   const JobReport outcome = run_job(r);
   EXPECT_EQ(outcome.links, 1u);
   EXPECT_EQ(outcome.symlinks, 0u);

@@ -13,7 +13,6 @@
 #include "tabane/core/temporary_file.h"
 #include "tabane/crypto/openssl.h"
 #include "tabane/crypto/secret.h"
-#include "tabane/tools/encrypt/scan.h"
 #include "tabane/tools/encrypt/sealed_format.h"
 #include "tabane/tools/encrypt/tree.h"
 #include "tabane/tools/encrypt/tree_home.h"
@@ -192,11 +191,13 @@ void TreeManifest::for_each(const std::function<void(const ManifestEntry&)>& eac
   });
 }
 
-void TreeManifest::hold_against(const Tree& tree, const std::vector<std::string>& excludes) {
+void TreeManifest::hold_against(const Tree& tree, const Selection& selection) {
   files_.emplace(tree.files.size(), temporary_directory().get());
   merge_with(tree, [&](const ManifestEntry* listed, const TreeWalk* found) {
+    const std::string& path = listed ? listed->path : found->path();
+    const EntryKind kind = listed ? listed->kind : found->kind();
+    if (!selection.takes(path, kind == EntryKind::directory)) return;
     if (found == nullptr) {
-      if (is_excluded(excludes, listed->path)) return;
       if (listed->kind == EntryKind::link) {
         ++links_;  // they stand in the manifest alone
       } else if (!could_not_be_seen(tree, listed->path)) {

@@ -19,6 +19,7 @@
 #include "tabane/tools/encrypt/key_ring.h"
 #include "tabane/tools/encrypt/manifest_compare.h"
 #include "tabane/tools/encrypt/manifest_format.h"
+#include "tabane/tools/encrypt/selection.h"
 #include "tabane/tools/encrypt/tree.h"
 #include "tabane/tools/encrypt/tree_keys.h"
 
@@ -103,9 +104,9 @@ class TreeManifest {
   void for_each(const std::function<void(const ManifestEntry&)>& each);
 
   // Reads it all and notes what it says of the files of a tree, and which entries are missing,
-  // added or of another kind. excludes: of the scan. cost: see FileRecords, which may write to the
+  // added or of another kind. selection: of the scan. cost: see FileRecords, which may write to the
   // directory for temporary files.
-  void hold_against(const Tree& tree, const std::vector<std::string>& excludes);
+  void hold_against(const Tree& tree, const Selection& selection);
 
   // After hold_against(): what a file should be; not known: it is not in the manifest. Thread-safe.
   FileRecord expected(std::uint64_t file) const { return files_->get(file); }

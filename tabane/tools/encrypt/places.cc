@@ -66,9 +66,10 @@ Temporaries wanted_temporaries(const Request& request) {
 
 // At the root of IN nothing may have the name that tabane takes in OUT.
 void require_free_name(const Request& request, int in_root) {
+  struct stat own {};
   if (!request.is_sealed() || request.hide_names ||
-      faccessat(in_root, kOwnDirectory, F_OK, AT_SYMLINK_NOFOLLOW) != 0 ||
-      is_excluded(request.excludes, kOwnDirectory)) {
+      fstatat(in_root, kOwnDirectory, &own, AT_SYMLINK_NOFOLLOW) != 0 ||
+      request.selection.leaves_out(kOwnDirectory, S_ISDIR(own.st_mode))) {
     return;
   }
   throw core::UsageError(

@@ -35,6 +35,7 @@ void check_stream(const Request& request) {
   refuse_if(request.quick || request.root || request.without_manifest,
             "--quick, --root or --without-manifest", "a stream has no manifest");
   refuse_if(request.hide_names, "--hide-names", "a stream has no names");
+  refuse_if(!request.selection.paths().empty(), "PATH", "a stream has no manifest");
   refuse_if(!request.is_sealed(), "--cipher aes-*-cbc",
             "a stream is written before its end is known, so it must be authenticated");
 }

@@ -17,6 +17,7 @@
 #include "tabane/tools/encrypt/identity.h"
 #include "tabane/tools/encrypt/manifest_format.h"
 #include "tabane/tools/encrypt/sealed_format.h"
+#include "tabane/tools/encrypt/selection.h"
 #include "tabane/tools/encrypt/tree.h"
 
 namespace tabane::encrypt {
@@ -44,8 +45,8 @@ struct Request {
   std::vector<Identity> identities;   // that open, beside the key or passphrase
   std::vector<Recipient> recipients;  // that may open what is encrypted
   std::optional<crypto::Block>
-      fixed_iv;  // CBC: for all files, nothing stored; otherwise stored in front
-  std::vector<std::string> excludes;
+      fixed_iv;          // CBC: for all files, nothing stored; otherwise stored in front
+  Selection selection;   // of the plain tree
   bool dry_run = false;  // plan and check, write nothing
   // What becomes of what is in OUT already. Only one of force and resume; update goes with resume.
   //

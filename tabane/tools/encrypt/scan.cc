@@ -2,7 +2,6 @@
 
 #include <dirent.h>
 #include <fcntl.h>
-#include <fnmatch.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -37,43 +36,16 @@ std::string reason(const char* what, int code) {
   return std::string(what) + ": " + std::strerror(code);
 }
 
-class Excludes {
- public:
-  explicit Excludes(const std::vector<std::string>& patterns) {
-    for (const std::string& pattern : patterns) {
-      (pattern.find('/') == std::string::npos ? names_ : paths_).push_back(pattern);
-    }
-  }
-
-  bool wants_paths() const { return !paths_.empty(); }
-
-  bool match_name(const char* name) const {
-    return std::any_of(names_.begin(), names_.end(), [name](const std::string& pattern) {
-      return ::fnmatch(pattern.c_str(), name, 0) == 0;
-    });
-  }
-
-  bool match_path(const std::string& path) const {
-    return std::any_of(paths_.begin(), paths_.end(), [&path](const std::string& pattern) {
-      return ::fnmatch(pattern.c_str(), path.c_str(), FNM_PATHNAME) == 0;
-    });
-  }
-
- private:
-  std::vector<std::string> names_, paths_;
-};
-
 // Depth first, with a list instead of recursion. The children of one directory get neighbouring
 // numbers, so that an opener that goes through the numbers mostly has the parent at hand.
 class Scanner {
  public:
-  Scanner(int root, const std::vector<std::string>& excludes, Temporaries temporaries, bool own,
-          bool times)
+  Scanner(int root, const Selection& selection, Temporaries temporaries, bool own, bool times)
       : root_(root),
         temporaries_(temporaries),
         times_(times),
         own_(own),
-        excludes_(excludes),
+        selection_(selection),
         opener_(tree_, root, false, kHeldByScan) {
     tree_.directories.push_back({0, append_name(tree_.names, "")});
   }
@@ -142,11 +114,16 @@ class Scanner {
       return;
     }
     tree_.places.push_back(core::identity_of(::dirfd(stream.get())));
+    if (directory == 0) device_ = tree_.places.back().device;
+    if (selection_.one_file_system() && tree_.places.back().device != device_) {
+      ++tree_.excluded;  // what lies in it
+      return;
+    }
     if (error != 0) {
       if (directory == 0) throw core::SystemError("readdir", "", error);
       fail(directory, nullptr, reason("directory cannot be read to its end", error));
     }
-    if (excludes_.wants_paths()) {
+    if (selection_.needs_paths()) {
       prefix_ = tree_.path(directory);
       if (!prefix_.empty()) prefix_ += '/';
     }
@@ -155,27 +132,28 @@ class Scanner {
     }
   }
 
-  bool is_excluded(const char* name) const {
-    return excludes_.match_name(name) ||
-           (excludes_.wants_paths() && excludes_.match_path(prefix_ + name));
-  }
-
   void take(std::uint32_t directory, int fd, const char* name, unsigned char type) {
-    if (is_excluded(name)) {
-      ++tree_.excluded;
-      return;
-    }
     struct stat status = {};
     status.st_mode = DTTOIF(type);
-    if (type == DT_REG || type == DT_UNKNOWN) {
-      if (::fstatat(fd, name, &status, AT_SYMLINK_NOFOLLOW) != 0) {
-        fail(directory, name, reason("cannot be looked at", errno));
-        return;
-      }
-    }
+    const auto look = [&] {
+      return ::fstatat(fd, name, &status, AT_SYMLINK_NOFOLLOW) == 0 ? 0 : errno;
+    };
+    int error = type == DT_UNKNOWN ? look() : 0;  // first, as rules may be for directories
     if (own_ && directory == 0 && S_ISDIR(status.st_mode) &&
         std::strcmp(name, kOwnDirectory) == 0) {
       tree_.own_directory = true;
+      return;
+    }
+    if (!selection_.takes_all() &&
+        selection_.leaves_out(name, prefix_ + name, S_ISDIR(status.st_mode))) {
+      ++tree_.excluded;
+      return;
+    }
+    if (type == DT_REG) error = look();
+    if (error != 0) {
+      fail(directory, name, reason("cannot be looked at", error));
+    } else if (is_mounted(status)) {
+      ++tree_.excluded;
     } else if (S_ISDIR(status.st_mode)) {
       tree_.directories.push_back({directory, append_name(tree_.names, name)});
     } else if (S_ISLNK(status.st_mode)) {
@@ -193,6 +171,11 @@ class Scanner {
             packed_time(status.st_mtim.tv_sec, static_cast<std::uint32_t>(status.st_mtim.tv_nsec)));
       }
     }
+  }
+
+  // Whether a file that was looked at is of another file system, if that matters.
+  bool is_mounted(const struct stat& status) const {
+    return selection_.one_file_system() && S_ISREG(status.st_mode) && status.st_dev != device_;
   }
 
   // name: of an entry of the directory, or null for the directory itself.
@@ -213,7 +196,8 @@ class Scanner {
   Temporaries temporaries_;
   bool times_;
   bool own_;
-  Excludes excludes_;
+  const Selection& selection_;
+  dev_t device_ = 0;  // of the root
   Tree tree_;
   DirectoryOpener opener_;
   std::vector<Entry> entries_;
@@ -223,22 +207,8 @@ class Scanner {
 
 }  // namespace
 
-bool is_excluded(const std::vector<std::string>& excludes, const std::string& path) {
-  if (excludes.empty()) return false;
-  const Excludes patterns(excludes);
-  for (std::size_t from = 0, end = 0; end != path.npos; from = end + 1) {
-    end = path.find('/', from);
-    if (patterns.match_name(path.substr(from, end - from).c_str()) ||
-        patterns.match_path(path.substr(0, end))) {
-      return true;
-    }
-  }
-  return false;
-}
-
-Tree scan(int root, const std::vector<std::string>& excludes, Temporaries temporaries, bool own,
-          bool times) {
-  return Scanner(root, excludes, temporaries, own, times).run();
+Tree scan(int root, const Selection& selection, Temporaries temporaries, bool own, bool times) {
+  return Scanner(root, selection, temporaries, own, times).run();
 }
 
 Tree single_file(const std::string& name, std::uint64_t bytes) {

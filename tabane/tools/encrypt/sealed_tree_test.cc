@@ -606,7 +606,7 @@ TEST_F(SealedTree, ShowsByItsRootThatAllOfItWasPutBack) {
 TEST_F(SealedTree, LeavesOutWhatIsExcludedWithoutMissingIt) {
   encrypt();
   Request some = request(Direction::decrypt, sealed, root / "opened");
-  some.excludes = {"a", "d/e", "to-d"};
+  some.selection = Selection({"a", "d/e", "to-d"});
   EXPECT_EQ(told(some), Lines{});
   EXPECT_TRUE(fs::exists(root / "opened/b"));
   EXPECT_FALSE(fs::exists(root / "opened/a"));

@@ -244,7 +244,7 @@ TEST_F(Scan, HoldsPatternsWithoutSlashAgainstNames) {
   file("keep/a.o");
   file("keep/a.c");
   file("b.o");
-  const Tree tree = scan(root(), {"*.o", "cache"});
+  const Tree tree = scan(root(), Selection({"*.o", "cache"}));
   EXPECT_EQ(file_paths(tree), Names{"keep/a.c"});
   EXPECT_EQ(directory_paths(tree), (Names{"", "keep"}));
   EXPECT_EQ(tree.excluded, 3u);
@@ -256,10 +256,10 @@ TEST_F(Scan, HoldsPatternsWithSlashAgainstPathsBelowTheRoot) {
   file("a/x.o");
   file("a/b/x.o");
   file("x.o");
-  const Tree shallow = scan(root(), {"a/*.o"});
+  const Tree shallow = scan(root(), Selection({"a/*.o"}));
   EXPECT_EQ(file_paths(shallow), (Names{"x.o", "a/b/x.o"}));
   EXPECT_EQ(shallow.excluded, 1u);
-  const Tree deep = scan(root(), {"a/b"});
+  const Tree deep = scan(root(), Selection({"a/b"}));
   EXPECT_EQ(file_paths(deep), (Names{"x.o", "a/x.o"}));
 }
 
@@ -280,7 +280,7 @@ TEST_F(Scan, GoesDeeperThanPathsCanSayWithFewDescriptors) {
   const int before = open_descriptors();
   {
     const FewDescriptors limit(40);
-    const Tree tree = scan(root(), {"d/f"});
+    const Tree tree = scan(root(), Selection({"d/f"}));
     EXPECT_EQ(tree.directories.size(), kLevels + 1u);
     ASSERT_EQ(tree.files.size(), kLevels - 1u);
     EXPECT_EQ(tree.excluded, 1u);

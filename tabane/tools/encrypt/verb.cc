@@ -12,9 +12,11 @@
 #include <iterator>
 #include <memory>
 #include <optional>
+#include <sstream>
 #include <string_view>
 
 #include "tabane/core/error.h"
+#include "tabane/core/file.h"
 #include "tabane/core/output_file.h"
 #include "tabane/program/command.h"
 #include "tabane/program/output.h"
@@ -44,6 +46,10 @@ struct Options {
   std::optional<std::string> passphrase_file;
   std::vector<std::string> recipients;  // files or texts
   std::vector<std::string> identities;  // files
+  std::vector<std::string> excludes;
+  std::vector<std::string> exclude_files;
+  std::vector<std::string> paths;
+  bool one_file_system = false;
   std::optional<int> threads;
   bool quiet = false;
   bool verbose = false;
@@ -121,6 +127,21 @@ void check_standard_streams(Options& options) {
   }
 }
 
+// One in each line; empty lines and those with # in front are comments.
+void read_patterns(const std::string& file, std::vector<std::string>& patterns) {
+  std::istringstream lines(core::read_file(file));
+  for (std::string line; std::getline(lines, line);) {
+    if (!line.empty() && !line.starts_with('#')) patterns.push_back(line);
+  }
+}
+
+Selection selection_of(const Options& options) {
+  std::vector<std::string> excludes;
+  for (const std::string& file : options.exclude_files) read_patterns(file, excludes);
+  std::ranges::copy(options.excludes, std::back_inserter(excludes));
+  return Selection(excludes, options.paths, options.one_file_system);
+}
+
 void complete_request(Options& options) {
   Request& request = options.request;
   request.cipher = value_of(options.cipher, kCiphers);
@@ -144,6 +165,7 @@ void complete_request(Options& options) {
   }
   check_standard_streams(options);
   note_key_files(options);
+  request.selection = selection_of(options);
   request.record = options.json.file();
   // Nobody would read it.
   request.measure_copy = !options.quiet || options.json.given();
@@ -300,7 +322,7 @@ void work_for_rank_0(Options& options, comm::Comm& ranks) {
   const StopOnSignal stop;
   try {
     complete_request(options);
-  } catch (const core::UsageError&) {
+  } catch (const core::Error&) {
     // Rank 0 says so, and has nothing to do for this one.
   }
   serve_rank_0(std::move(options.request),
@@ -378,7 +400,8 @@ constexpr const char* kResumeDecrypt =
     "its last chunk says "
     "(with CBC: its last two blocks); what lies before that is not read";
 
-std::vector<Option> writing_rows(Request& request) {
+std::vector<Option> writing_rows(Options& options) {
+  Request& request = options.request;
   const bool encrypts = request.encrypts();
   std::vector<Option> rows = {
       {"--dry-run", &request.dry_run,
@@ -401,6 +424,8 @@ std::vector<Option> writing_rows(Request& request) {
   return table(
       std::move(rows),
       std::vector<Option>{
+          {"--one-file-system", &options.one_file_system,
+           "Leave out what lies below a directory that another file system is mounted on"},
           {"--hide-names", &request.hide_names,
            "Give the files of OUT names that tell nothing; the true names, the directories and the "
            "links are only in the manifest, without which nobody finds them again"},
@@ -437,9 +462,14 @@ std::vector<Option> manifest_rows(Options& options) {
 
 std::vector<Option> common_rows(Options& options) {
   return {
-      {"--exclude GLOB", &options.request.excludes,
-       "Leave out names that match ('*.tmp'), or paths below IN if GLOB contains a '/'; the option "
-       "may be repeated"},
+      {"--exclude GLOB", &options.excludes,
+       "Leave out names that fit ('*.tmp'), or paths below IN if GLOB has a '/' in front or within "
+       "('/cache', 'a/*.o'); with '/' at its end, directories only; '!GLOB' takes what earlier "
+       "ones leave out, but nothing below a directory that is left out. The option may be "
+       "repeated"},
+      {"--exclude-from FILE", &options.exclude_files,
+       "Read such patterns from FILE, one in each line, before those of --exclude; lines that are "
+       "empty or begin with # are comments. The option may be repeated"},
       {"-t,--threads N", &options.threads,
        "Use N threads, under an MPI launcher in each rank; default: chosen from the files and the "
        "machine, whose PUs its ranks share"},
@@ -457,7 +487,8 @@ std::vector<Option> common_rows(Options& options) {
        fmt::format("List all failures, not only the first {}", kFailuresShown)}};
 }
 
-std::vector<Option> path_rows(Request& request) {
+std::vector<Option> path_rows(Options& options) {
+  Request& request = options.request;
   std::vector<Option> rows = {
       {"IN",
        &request.in,
@@ -474,6 +505,14 @@ std::vector<Option> path_rows(Request& request) {
          "standard output. Where it is a symbolic link, the link's target is written",
          {.required = true}});
   }
+  if (request.direction == Direction::decrypt) {
+    rows.push_back(
+        {"PATH",
+         &options.paths,
+         "Restore only what this path below IN or shell pattern ('mail/*.txt') fits, and "
+         "what lies below it; several may be given. verify --list shows the paths",
+         {.excludes = {"--without-manifest"}}});
+  }
   return rows;
 }
 
@@ -481,8 +520,8 @@ template <Direction direction>
 Definition define() {
   const auto options = std::make_shared<Options>();
   options->request.direction = direction;
-  std::vector<Option> rows = table(path_rows(options->request), key_rows(*options));
-  if (direction != Direction::verify) rows = table(rows, writing_rows(options->request));
+  std::vector<Option> rows = table(path_rows(*options), key_rows(*options));
+  if (direction != Direction::verify) rows = table(rows, writing_rows(*options));
   if (direction != Direction::encrypt) rows = table(rows, manifest_rows(*options));
   return {table(rows, common_rows(*options)), [options](const Given&) {
             return on_ranks(
@@ -526,6 +565,8 @@ extern constinit const Verb decrypt_verb{
     .examples =
         "  tabane decrypt --key-file my.key sealed photos   decrypts every file below sealed\n"
         "  tabane decrypt --identity ann.identity sealed photos\n"
+        "  tabane decrypt --key-file my.key sealed photos 2025 'letters/*.txt'\n"
+        "                                                   only this folder and these files\n"
         "  tabane decrypt sealed/letter.txt letter.txt      decrypts one file, asks for its "
         "passphrase\n"
         "  tabane decrypt --key-file my.key photos.tar.sealed - | tar x\n"

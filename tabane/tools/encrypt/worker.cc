@@ -179,7 +179,7 @@ std::unique_ptr<TreeManifest> manifest_of(const Request& request, const Start& s
   if (!start.has_root) return nullptr;
   std::unique_ptr<TreeManifest> manifest = TreeManifest::open(sealed, keys);
   if (manifest) {
-    manifest->hold_against(tree, request.excludes);
+    manifest->hold_against(tree, request.selection);
     if (manifest->root() == start.root) return manifest;
   }
   throw core::Error(fmt::format("the manifest in {} is not that of rank 0",
