@@ -110,10 +110,18 @@ bool leads_to(const fs::path& path, int descriptor) {
 }
 
 void write_output(const fs::path& path, std::string_view bytes) {
+  write_output(path, [bytes](const auto& put) { put(bytes); });
+}
+
+void write_output(const fs::path& path, const Produce& produce) {
   const OutputPath place = follow_output_path(path);
+  const auto write_to = [&](int fd) {
+    produce(
+        [&](std::string_view piece) { write_all(fd, piece.data(), piece.size(), path.string()); });
+  };
   if (place.stream) {
     Descriptor stream = open_stream(place);
-    write_all(stream.get(), bytes.data(), bytes.size(), path.string());
+    write_to(stream.get());
     return stream.close(path.string());
   }
   const Descriptor folder = open_parent(place.path, path.string());
@@ -123,7 +131,7 @@ void write_output(const fs::path& path, std::string_view bytes) {
   TemporaryFile file(folder.get(), place.path.filename(), replaces ? there.st_mode : 0666,
                      path.string());
   if (replaces) set_mode(file.fd(), there, path.string(), S_ISVTX);
-  write_all(file.fd(), bytes.data(), bytes.size(), path.string());
+  write_to(file.fd());
   file.rename(true);
 }
 

@@ -46,6 +46,9 @@ bool leads_to(const std::filesystem::path& path, int descriptor);
 // A link's target is replaced, and the link stays; so do the permissions. throws: SystemError,
 // Error if something else has taken the file's place meanwhile; both name the path.
 void write_output(const std::filesystem::path& path, std::string_view bytes);
+// The same of bytes that `produce` hands over piece by piece; what it throws leaves nothing.
+using Produce = std::function<void(const std::function<void(std::string_view)>& put)>;
+void write_output(const std::filesystem::path& path, const Produce& produce);
 
 // Lets the owner, if that is this user, list and change a directory that is open, if only as a
 // path. What cannot be changed shows when it is used.

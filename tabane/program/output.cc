@@ -27,13 +27,13 @@ bool is_stdout(const std::string& file) {
   return file.empty() || file == "-" || core::leads_to(file, STDOUT_FILENO);
 }
 
+void write_pieces(const std::string& file, const core::Produce& produce) {
+  if (!is_stdout(file)) return core::write_output(file, produce);
+  produce([](std::string_view piece) { std::fwrite(piece.data(), 1, piece.size(), stdout); });
+}
+
 void write_json(const std::string& file, const lab::Json& json) {
-  const std::string text = json.dump(1) + "\n";
-  if (is_stdout(file)) {
-    std::fputs(text.c_str(), stdout);
-    return;
-  }
-  core::write_output(file, text);
+  write_pieces(file, [&](const auto& put) { put(json.dump(1) + "\n"); });
 }
 
 // What was typed for an option or argument; empty: nothing.
@@ -66,6 +66,12 @@ void JsonOption::allow_errors() const { errors_allowed = true; }
 void JsonOption::write(const lab::Json& json) const {
   if (!given()) return;
   write_json(*file_, json);
+  written = true;
+}
+
+void JsonOption::write(const core::Produce& produce) const {
+  written = is_stdout(*file_);  // no error can follow what stands there
+  write_pieces(*file_, produce);
   written = true;
 }
 

@@ -9,6 +9,7 @@
 #include <string_view>
 #include <vector>
 
+#include "tabane/core/output_file.h"
 #include "tabane/lab/record/record.h"
 #include "tabane/program/args.h"
 
@@ -30,6 +31,8 @@ class JsonOption {
   void allow_errors() const;
   // Writes to stdout or the file if the option was given. throws: core::SystemError.
   void write(const lab::Json& json) const;
+  // The same of a text that is too long to stand in memory.
+  void write(const core::Produce& produce) const;
 
  private:
   std::optional<std::string> file_;

@@ -15,6 +15,7 @@
 #include "tabane/tools/encrypt/attributes.h"
 #include "tabane/tools/encrypt/hidden_names.h"
 #include "tabane/tools/encrypt/key_proof.h"
+#include "tabane/tools/encrypt/run_keys.h"
 #include "tabane/tools/encrypt/scan.h"
 #include "tabane/tools/encrypt/sealed_format.h"
 #include "tabane/tools/encrypt/tree_home.h"
@@ -61,6 +62,20 @@ std::string advice_for(const DamageError& error) {
                      foreign ? "if the key is right, it is the manifest of another tree"
                              : "it is damaged, or is not the manifest that encrypt wrote",
                      kPutBack, kWithout);
+}
+
+[[noreturn]] void throw_with_advice(const DamageError& error) {
+  throw core::Error(fmt::format("{}: {}; {}", kManifestPath, error.what(), advice_for(error)));
+}
+
+// Returns null if there is none. throws: core::Error if the tree is being changed.
+std::unique_ptr<TreeManifest> open_manifest(const Request& request, const Places& places,
+                                            KeyRing& keys) {
+  auto manifest = TreeManifest::open(places.in_root.get(), keys);
+  if (manifest && has_own_file(places.in_root.get(), kIsChanging)) {
+    refuse_tree_being_changed(request);
+  }
+  return manifest;
 }
 
 // Whether a manifest has any of the files that were found. With hidden names it may have others.
@@ -151,7 +166,7 @@ bool needs_manifest(const Request& request) {
 std::unique_ptr<TreeManifest> manifest_of_input(const Request& request, Places& places,
                                                 KeyRing& keys) {
   try {
-    std::unique_ptr<TreeManifest> manifest = TreeManifest::open(places.in_root.get(), keys);
+    std::unique_ptr<TreeManifest> manifest = open_manifest(request, places, keys);
     if (!manifest) {
       // Files of version 1 alone have none, and do not lie beside tabane's own directory.
       if (needs_manifest(request) || places.tree.own_directory ||
@@ -161,7 +176,6 @@ std::unique_ptr<TreeManifest> manifest_of_input(const Request& request, Places& 
       return nullptr;
     }
     const int root = places.in_root.get();
-    if (has_own_file(root, kIsChanging)) refuse_tree_being_changed(request);
     const auto other = other_tree_there(places.tree, root, manifest->head().tree_id);
     if (manifest->head().hidden_names) unhide_names(request, *manifest, places);
     manifest->hold_against(places.tree, request.selection);
@@ -174,8 +188,44 @@ std::unique_ptr<TreeManifest> manifest_of_input(const Request& request, Places& 
     add_what_nobody_seals(*manifest, places);
     return manifest;
   } catch (const DamageError& error) {
-    throw core::Error(fmt::format("{}: {}; {}", kManifestPath, error.what(), advice_for(error)));
+    throw_with_advice(error);
   }
+}
+
+std::vector<Failure> list_manifest(const Request& request, const Hooks& hooks,
+                                   const ManifestVisitor& visitor) {
+  check(request);
+  if (!request.is_sealed()) throw core::UsageError("--list takes a tree of aes-256-gcm");
+  const Places places = look_at_root(request);
+  hooks.places_are_fit();
+  KeyRing keys(opening_keys(request), limits_of(request), hooks.stop_requested);
+  std::unique_ptr<TreeManifest> manifest;
+  ManifestSummary all;
+  std::vector<Failure> failures;
+  const auto read = [&] {
+    use_keys_file(places.tree, places.in_root.get(), true, keys, failures);
+    manifest = open_manifest(request, places, keys);
+    if (!manifest) refuse_tree_without_manifest(request, places.tree);
+    manifest->for_each([&](const ManifestEntry& entry) {
+      all.largest = std::max(all.largest, entry.sealed.bytes);
+    });
+  };
+  try {
+    open_unless_changing(request, places, read);
+    all.head = manifest->head();
+    all.root = manifest->root();
+    require_root(request, all.root);
+    visitor.begin(all);
+    manifest->for_each([&](const ManifestEntry& entry) {
+      if (request.selection.takes(entry.path, entry.kind == EntryKind::directory)) {
+        visitor.entry(entry);
+      }
+    });
+  } catch (const DamageError& error) {
+    throw_with_advice(error);
+  }
+  if (manifest->root() != all.root) throw core::Error("the manifest was changed while it was read");
+  return failures;
 }
 
 void open_unless_changing(const Request& request, const Places& places,

@@ -2,9 +2,11 @@
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
+#include <sys/stat.h>
 
 #include <algorithm>
 #include <cmath>
+#include <ctime>
 #include <iterator>
 
 #include "tabane/core/units.h"
@@ -357,5 +359,80 @@ lab::Json to_json(const Request& request, const JobReport& outcome) {
        {"failures", failures_json(outcome)}});
   return json;
 }
+
+namespace {
+
+// In local time; seconds since 1970 where the calendar has no such year.
+std::string time_text(std::int64_t seconds) {
+  const std::time_t time = seconds;
+  std::tm local{};
+  char text[64];
+  if (localtime_r(&time, &local) == nullptr ||
+      std::strftime(text, sizeof text, "%Y-%m-%d %H:%M:%S", &local) == 0) {
+    return fmt::format("@{}", seconds);
+  }
+  return text;
+}
+
+// "-rw-r-----", as ls writes it.
+std::string mode_text(const ManifestEntry& entry) {
+  std::string text = entry.kind == EntryKind::directory ? "d"
+                     : entry.kind == EntryKind::link    ? "l"
+                                                        : "-";
+  for (unsigned i = 0; i < 9; ++i) text += (entry.mode >> (8 - i) & 1) != 0 ? "rwx"[i % 3] : '-';
+  const auto mark = [&](unsigned bit, std::size_t at, char with_x, char without_x) {
+    if ((entry.mode & bit) != 0) text[at] = text[at] == 'x' ? with_x : without_x;
+  };
+  mark(S_ISUID, 3, 's', 'S');
+  mark(S_ISGID, 6, 's', 'S');
+  mark(S_ISVTX, 9, 't', 'T');
+  return text;
+}
+
+const char* text_of(EntryKind kind) {
+  return kind == EntryKind::directory ? "directory" : kind == EntryKind::link ? "link" : "file";
+}
+
+}  // namespace
+
+std::string listing_line(const ManifestEntry& entry, int digits) {
+  const bool is_file = entry.kind == EntryKind::file;
+  const bool is_link = entry.kind == EntryKind::link;
+  return fmt::format("{} {:>{}}  {}  {}{}{}\n", mode_text(entry),
+                     is_file ? std::to_string(entry.sealed.bytes) : "-", digits,
+                     time_text(entry.seconds), entry.path.empty() ? "." : printable(entry.path),
+                     is_link ? " -> " : "", printable(entry.target));
+}
+
+std::string listing_head(const ManifestSummary& manifest) {
+  const lab::Json head = {{"schema_version", 1},
+                          {"kind", "list"},
+                          {"tabane_version", lab::version()},
+                          {"root", crypto::hexadecimal(manifest.root)},
+                          {"tree_id", crypto::hexadecimal(manifest.head.tree_id)},
+                          {"generation", manifest.head.generation},
+                          {"hidden_names", manifest.head.hidden_names}};
+  std::string text = head.dump(1);
+  text.resize(text.size() - 2);  // the end of the line, and of the object
+  return text + ",\n \"entries\": [\n";
+}
+
+std::string listing_entry(const ManifestEntry& entry, bool first) {
+  const bool is_link = entry.kind == EntryKind::link;
+  const lab::Json none;
+  const lab::Json json = {
+      {"kind", text_of(entry.kind)},
+      {"path", lossy_utf8(entry.path)},
+      {"path_percent_encoded", percent_encoded(entry.path)},
+      {"mode", fmt::format("{:04o}", entry.mode)},
+      {"seconds", entry.seconds},
+      {"nanoseconds", entry.nanoseconds},
+      {"bytes", entry.kind == EntryKind::file ? lab::Json(entry.sealed.bytes) : none},
+      {"target", is_link ? lab::Json(lossy_utf8(entry.target)) : none},
+      {"target_percent_encoded", is_link ? lab::Json(percent_encoded(entry.target)) : none}};
+  return (first ? "  " : ",\n  ") + json.dump();
+}
+
+std::string listing_end() { return "\n ]\n}\n"; }
 
 }  // namespace tabane::program

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "tabane/lab/record/record.h"
+#include "tabane/tools/encrypt/input_manifest.h"
 #include "tabane/tools/encrypt/request.h"
 
 namespace tabane::program {
@@ -42,5 +43,13 @@ std::string removals_text(const encrypt::JobReport& outcome, std::size_t most);
 std::string temporaries_text(const encrypt::JobReport& outcome, std::size_t most);
 
 lab::Json to_json(const encrypt::Request& request, const encrypt::JobReport& outcome);
+
+// An entry of a manifest as a line of ls -l; safe to print on a terminal. digits: of the longest
+// size.
+std::string listing_line(const encrypt::ManifestEntry& entry, int digits);
+// A manifest as JSON: its head, an entry, and its end. first: no entry was before this one.
+std::string listing_head(const encrypt::ManifestSummary& manifest);
+std::string listing_entry(const encrypt::ManifestEntry& entry, bool first);
+std::string listing_end();
 
 }  // namespace tabane::program

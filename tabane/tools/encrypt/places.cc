@@ -227,6 +227,15 @@ void require_record_apart(const Request& request, const struct stat& in, const P
   }
 }
 
+void open_root(const Request& request, Places& places) {
+  places.in_path = fs::absolute(request.in);
+  places.in_root.reset(open(request.in.c_str(), kDirectory));
+  if (!places.in_root.valid()) throw core::SystemError("open", request.in, errno);
+  if (request.encrypts()) return;
+  places.manifest.reset(
+      openat(places.in_root.get(), kManifestPath, O_PATH | O_NOFOLLOW | O_CLOEXEC));
+}
+
 void place_directory(const Request& request, Places& places) {
   if (request.out == kStandardStream) {
     throw core::UsageError(fmt::format(
@@ -234,9 +243,7 @@ void place_directory(const Request& request, Places& places) {
         "tar c {0} | tabane encrypt - -",
         request.in));
   }
-  places.in_path = fs::absolute(request.in);
-  places.in_root.reset(open(request.in.c_str(), kDirectory));
-  if (!places.in_root.valid()) throw core::SystemError("open", request.in, errno);
+  open_root(request, places);
   if (request.direction != Direction::verify) {
     const fs::path out = named(request.out);
     if (fs::exists(out) && !fs::is_directory(out)) {
@@ -254,11 +261,7 @@ void place_directory(const Request& request, Places& places) {
     require_parent(out);
     places.out_path = out;
   }
-  if (!request.encrypts()) {
-    places.manifest.reset(
-        openat(places.in_root.get(), kManifestPath, O_PATH | O_NOFOLLOW | O_CLOEXEC));
-  }
-  places.tree = scan(places.in_root.get(), request.excludes, wanted_temporaries(request),
+  places.tree = scan(places.in_root.get(), request.selection, wanted_temporaries(request),
                      request.is_sealed() && !request.hide_names, request.update);
   if (request.encrypts()) require_free_name(request, places.in_root.get());
   if (!places.out_path.empty()) {
@@ -365,6 +368,20 @@ Places look_at_places(const Request& request) {
     throw core::UsageError(fmt::format(
         "IN ({}) is neither a file nor a directory; - reads standard input", request.in));
   }
+  require_record_apart(request, in, places);
+  return places;
+}
+
+Places look_at_root(const Request& request) {
+  Places places;
+  struct stat in {};
+  if (stat(request.in.c_str(), &in) != 0) throw core::SystemError("open", request.in, errno);
+  if (!S_ISDIR(in.st_mode)) {
+    throw core::UsageError(
+        fmt::format("IN ({}) is no directory; only a sealed tree has a manifest", request.in));
+  }
+  open_root(request, places);
+  places.tree.own_directory = has_own_file(places.in_root.get(), kOwnDirectory);
   require_record_apart(request, in, places);
   return places;
 }

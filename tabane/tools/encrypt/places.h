@@ -37,6 +37,9 @@ struct Places {
 // Opens and scans the input, and refuses impossible requests. throws: as run_job().
 Places look_at_places(const Request& request);
 
+// Opens a sealed tree alone, without a scan. throws: as look_at_places().
+Places look_at_root(const Request& request);
+
 // For a tree whose root is locked now: another job may have ended there since look_at_places().
 // throws: core::UsageError if something has come into a directory that must be empty.
 void require_still_empty(const Places& places, const Request& request, const JobLock& lock);

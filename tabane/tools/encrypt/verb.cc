@@ -24,9 +24,11 @@
 #include "tabane/program/printable.h"
 #include "tabane/program/progress.h"
 #include "tabane/program/run_options.h"
+#include "tabane/tools/encrypt/input_manifest.h"
 #include "tabane/tools/encrypt/job.h"
 #include "tabane/tools/encrypt/job_text.h"
 #include "tabane/tools/encrypt/key_ring.h"
+#include "tabane/tools/encrypt/places.h"
 #include "tabane/tools/encrypt/worker.h"
 
 namespace tabane::program {
@@ -51,6 +53,7 @@ struct Options {
   std::vector<std::string> paths;
   bool one_file_system = false;
   std::optional<int> threads;
+  bool list = false;
   bool quiet = false;
   bool verbose = false;
   bool output_on_stdout = false;  // nothing else goes there
@@ -215,7 +218,8 @@ void read_key(const Options& options, Request& request) {
   } else if (!options.recipients.empty() || !options.identities.empty()) {
     return;
   } else {
-    check_job(request);  // nobody likes to type a passphrase for nothing
+    // Nobody likes to type a passphrase for nothing.
+    options.list ? static_cast<void>(look_at_root(request)) : check_job(request);
     request.passphrase = ask_passphrase(encrypts);
   }
   if (encrypts) warn(crypto::weakness_of(request.passphrase));
@@ -329,8 +333,52 @@ void work_for_rank_0(Options& options, comm::Comm& ranks) {
                {.stop_requested = [] { return StopOnSignal::requested(); }}, ranks);
 }
 
+// Without a look at the files.
+int list(const Options& options) {
+  const Request& request = options.request;
+  const bool as_json = options.json.given();
+  std::vector<Failure> failures;
+  const auto read = [&](const std::function<void(std::string_view)>& put) {
+    int digits = 1;
+    bool first = true;
+    std::string block;
+    const auto add = [&](const std::string& text, std::size_t most = 1 << 16) {
+      block += text;
+      if (block.size() < most) return;
+      put(block);
+      block.clear();
+    };
+    failures = list_manifest(
+        request, {.places_are_fit = [&options] { options.json.allow_errors(); }},
+        {.begin =
+             [&](const ManifestSummary& manifest) {
+               digits = static_cast<int>(std::to_string(manifest.largest).size());
+               if (as_json) add(listing_head(manifest));
+             },
+         .entry =
+             [&](const ManifestEntry& entry) {
+               add(as_json ? listing_entry(entry, first) : listing_line(entry, digits));
+               first = false;
+             }});
+    add(as_json ? listing_end() : "", 0);
+  };
+  if (as_json) {
+    options.json.write(read);
+  } else {
+    read([](std::string_view text) { std::fwrite(text.data(), 1, text.size(), stdout); });
+  }
+  JobReport outcome;
+  outcome.failures = std::move(failures);
+  std::fputs(failures_text(outcome, SIZE_MAX).c_str(), stderr);
+  return outcome.failures.empty() ? kOk : kFailed;
+}
+
 int run(Options& options, comm::Comm* ranks, bool& lost) {
   prepare_for(ranks, options);
+  if (options.list) {
+    if (ranks) release_workers(*ranks);
+    return list(options);
+  }
   allow_many_open_files();
   std::signal(SIGXFSZ, SIG_IGN);  // a file over the size limit fails alone, with EFBIG
   const StopOnSignal stop;
@@ -456,6 +504,11 @@ std::vector<Option> manifest_rows(Options& options) {
                     &options.request.quick,
                     "Check the manifest, and of each file only its size, salt and last tag",
                     {.excludes = {"--without-manifest"}}});
+    rows.push_back({"--list",
+                    &options.list,
+                    "Check the manifest alone and list what it has, a line for each entry as in "
+                    "ls -l, or as JSON; no file is looked at",
+                    {.excludes = {"--quick", "--without-manifest"}}});
   }
   return rows;
 }
@@ -583,6 +636,7 @@ extern constinit const Verb verify_verb{
         "file "
         "is\n"
         "                                                   the one that it names\n"
+        "  tabane verify --list --key-file my.key sealed    lists what is in it\n"
         "  tabane verify --root HASH --key-file my.key sealed\n"
         "                                                   checks also that it is not an older "
         "state",
