@@ -714,7 +714,7 @@ class Json(Case):
             "dry_run", "complete", "files_total", "input_bytes_total", "directories", "files_done",
             "input_bytes_done", "files_kept", "files_sealed_anew", "links", "symlinks",
             "special_files", "excluded", "temporary_files", "removed", "would_remove",
-            "leftovers_removed",
+            "leftovers_removed", "free_bytes",
             "seconds", "bytes_per_second", "files_per_second", "copy_bytes_per_second",
             "copy_files_per_second", "share_of_copy_speed", "share_of_copy_speed_interval",
             "authenticated", "warnings", "root", "failures"]

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <filesystem>
 #include <iterator>
 #include <memory>
 #include <utility>
@@ -11,6 +12,7 @@
 #include "tabane/core/error.h"
 #include "tabane/core/file.h"
 #include "tabane/core/output_file.h"
+#include "tabane/core/temporary_file.h"
 #include "tabane/tools/encrypt/attributes.h"
 #include "tabane/tools/encrypt/cbc_file.h"
 #include "tabane/tools/encrypt/coordinator.h"
@@ -211,6 +213,11 @@ class FilesJob {
       job_.emplace(request_, places_.tree, in_root_, out_root_.get(), keys_);
       prepare_to_seal();
       outcome_.would_remove = sealed_->would_remove();
+    }
+    if (!places_.stream) {
+      const std::filesystem::path out = places_.out_path;
+      const bool is_there = std::filesystem::exists(out);
+      outcome_.free_bytes = core::writable_bytes(is_there ? out : out.parent_path());
     }
     outcome_.complete = true;
     return std::move(outcome_);

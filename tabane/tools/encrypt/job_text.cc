@@ -83,6 +83,11 @@ std::string speed_text(const JobReport& outcome) {
                                  : grouped(static_cast<std::uint64_t>(std::llround(files))));
 }
 
+std::string free_text(const JobReport& outcome) {
+  if (!outcome.free_bytes) return "";
+  return fmt::format("; {} free where OUT is", core::format_bytes(*outcome.free_bytes));
+}
+
 // What a verification cannot tell; empty: nothing.
 std::string unknown_text(const Request& request) {
   if (request.direction != Direction::verify || request.is_sealed()) return "";
@@ -168,13 +173,15 @@ std::string name_of(crypto::Engine engine) {
   return "opencl";
 }
 
-std::string progress_text(const Progress& progress) {
+std::string progress_text(const Progress& progress, double bytes_per_second) {
   std::string done = core::format_bytes(progress.bytes);
   const std::string total = core::format_bytes(progress.bytes_total);
   const std::string unit = total.substr(total.find(' '));
   if (done.ends_with(unit)) done.resize(done.size() - unit.size());
-  return fmt::format("{} of {} files, {} of {}", grouped(progress.files),
-                     grouped(progress.files_total), done, total);
+  const std::string text = fmt::format("{} of {} files, {} of {}", grouped(progress.files),
+                                       grouped(progress.files_total), done, total);
+  if (bytes_per_second < 0) return text;
+  return fmt::format("{}, {}", text, core::format_value(bytes_per_second, "B/s"));
 }
 
 double progress_share(const Progress& progress) {
@@ -187,10 +194,11 @@ double progress_share(const Progress& progress) {
 
 std::string summary_text(const Request& request, const JobReport& outcome) {
   if (request.dry_run) {
-    return fmt::format(
-               "would {} {}, {}, in {} with {}\n", name_of(request.direction),
-               entries_text(outcome.files_total, outcome), core::format_bytes(outcome.bytes_total),
-               counted(outcome.directories, "directory", "directories"), crew_text(outcome)) +
+    return fmt::format("would {} {}, {}, in {} with {}{}\n", name_of(request.direction),
+                       entries_text(outcome.files_total, outcome),
+                       core::format_bytes(outcome.bytes_total),
+                       counted(outcome.directories, "directory", "directories"), crew_text(outcome),
+                       free_text(outcome)) +
            other_files_text(outcome);
   }
   std::string text =
@@ -242,6 +250,11 @@ std::vector<std::string> warnings_of(const Request& request, const JobReport& ou
       break;
     }
     warnings.push_back(lossy_utf8(path) + " had changed while it was read, and was read once more");
+  }
+  if (outcome.free_bytes && *outcome.free_bytes < outcome.bytes_total) {
+    warnings.push_back(fmt::format("where OUT is, {} are free, and IN has {}",
+                                   core::format_bytes(*outcome.free_bytes),
+                                   core::format_bytes(outcome.bytes_total)));
   }
   if (!outcome.unmarked.empty()) {
     const std::size_t more = outcome.unmarked.size() - 1;
@@ -350,7 +363,8 @@ lab::Json to_json(const Request& request, const JobReport& outcome) {
                     {"temporary_files", list_of(outcome.temporaries)},
                     {"removed", if_worked(outcome.removed)},
                     {"would_remove", list_of(outcome.would_remove)},
-                    {"leftovers_removed", if_worked(outcome.leftovers_removed)}};
+                    {"leftovers_removed", if_worked(outcome.leftovers_removed)},
+                    {"free_bytes", outcome.free_bytes ? lab::Json(*outcome.free_bytes) : nullptr}};
   json.update(speeds_json(outcome, worked));
   json.update(
       {{"authenticated", request.is_sealed()},

@@ -15,8 +15,8 @@ std::string name_in_past(encrypt::Direction direction);  // "encrypted"
 std::string name_of(encrypt::Cipher cipher);             // "aes-256-gcm", as --cipher
 std::string name_of(crypto::Engine engine);              // "openssl", as --engine
 
-// "1 234 of 20 000 files, 1.2 of 3.4 GiB"
-std::string progress_text(const encrypt::Progress& progress);
+// "1 234 of 20 000 files, 1.2 of 3.4 GiB, 2.14 GB/s"; a rate below 0 is not known.
+std::string progress_text(const encrypt::Progress& progress, double bytes_per_second = -1);
 
 // Share of the work that is done, 0…1; a file counts for as much as some bytes.
 double progress_share(const encrypt::Progress& progress);

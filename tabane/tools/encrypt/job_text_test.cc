@@ -26,6 +26,8 @@ TEST(ProgressText, NamesFilesAndBytesInOneUnit) {
   EXPECT_EQ(progress_text({.files = 0, .bytes = 5, .files_total = 1, .bytes_total = 2048}),
             "0 of 1 files, 5 B of 2 KiB");
   EXPECT_EQ(progress_text({}), "0 of 0 files, 0 of 0 B");
+  EXPECT_EQ(progress_text({}, 2.5e9), "0 of 0 files, 0 of 0 B, 2.50 GB/s");
+  EXPECT_EQ(progress_text({}, 0), "0 of 0 files, 0 of 0 B, 0 B/s");
 }
 
 TEST(ProgressShare, RunsFromNothingToAll) {
@@ -145,6 +147,12 @@ TEST(WarningsOf, NameAnInitialisationVectorThatFilesShare) {
 TEST(SummaryText, SaysWhatWouldBeDone) {
   EXPECT_EQ(summary_text({.dry_run = true}, some_outcome()),
             "would encrypt 1 234 files, 1.86 GiB, in 10 directories with 2 threads, openssl\n");
+  JobReport outcome = some_outcome();
+  outcome.free_bytes = 3ULL << 30;
+  EXPECT_TRUE(summary_text({.dry_run = true}, outcome).ends_with("; 3 GiB free where OUT is\n"));
+  outcome.bytes_total = 4ULL << 30;
+  const std::vector<std::string> warnings = warnings_of({.dry_run = true}, outcome);
+  EXPECT_EQ(warnings.at(0), "where OUT is, 3 GiB are free, and IN has 4 GiB");
 }
 
 TEST(FailuresText, NamesEachPathOnceOnALineOfItsOwn) {

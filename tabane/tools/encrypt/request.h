@@ -115,7 +115,8 @@ struct JobReport {
   std::vector<std::string>
       would_remove;  // those, of a dry run of an update; directories end in '/'
   std::uint64_t files_total = 0, bytes_total = 0, directories = 0;
-  std::uint64_t links = 0;  // symbolic ones: sealed, restored or looked at
+  std::optional<std::uint64_t> free_bytes;  // of a dry run: that OUT's file system has
+  std::uint64_t links = 0;                  // symbolic ones: sealed, restored or looked at
   std::uint64_t symlinks = 0, special = 0, excluded = 0, leftovers_removed = 0;
   // Left out when decrypting or verifying: paths of files with the name of a temporary one that are
   // not whole, are not in the manifest, or are of CBC, which tells nothing of either.

@@ -183,5 +183,24 @@ class Excluding(Case):
         self.assertEqual(record["excluded"], 20)
 
 
+class DryRun(Case):
+    def test_says_how_many_bytes_there_are_and_how_much_is_free(self):
+        self.make_tree()
+        record = json.loads(self.encrypt("--dry-run", "--json").stdout)
+        self.assertEqual(record["input_bytes_total"], sum(
+            len(entry[3] or b"") for entry in snapshot(self.plain).values()))
+        free = os.statvfs(self.folder)
+        self.assertGreater(record["free_bytes"], 0)
+        self.assertLessEqual(record["free_bytes"], 2 * free.f_bavail * free.f_frsize)
+        self.assertRegex(self.encrypt("--dry-run").stdout, rb"; [\d.]+ .iB free where OUT is\n")
+        self.assertIsNone(json.loads(self.encrypt("--json").stdout)["free_bytes"])
+
+    def test_warns_where_too_little_is_free(self):
+        self.plain.mkdir()
+        with open(self.plain / "large", "wb") as file:
+            file.truncate(1 << 43)
+        self.assertRegex(self.encrypt("--dry-run").stderr, b"are free, and IN has 8 TiB")
+
+
 if __name__ == "__main__":
     unittest.main()

@@ -9,6 +9,7 @@
 #include <chrono>
 #include <csignal>
 #include <cstdio>
+#include <deque>
 #include <iterator>
 #include <memory>
 #include <optional>
@@ -225,22 +226,33 @@ void read_key(const Options& options, Request& request) {
   if (encrypts) warn(crypto::weakness_of(request.passphrase));
 }
 
-// Draws the progress, with the time left as the rate until now gives it.
+// Draws the progress, with the rate of the last seconds and the time left as that gives it.
 class JobProgress {
  public:
   explicit JobProgress(bool quiet) : line_(quiet) {}
 
   void show(const Progress& progress) {
-    const double share = progress_share(progress);
-    const std::chrono::duration<double> gone = std::chrono::steady_clock::now() - begin_;
-    const bool known = share > 0.01 && gone.count() > 1;
-    line_.show(progress_text(progress), share, known ? gone.count() * (1 / share - 1) : -1);
+    const Moment now{Clock::now(), static_cast<double>(progress.bytes), progress_share(progress)};
+    while (!last_.empty() && now.at - last_.front().at > kLastSeconds) last_.pop_front();
+    last_.push_back(now);
+    const Moment& then = last_.front();
+    const double seconds = std::chrono::duration<double>(now.at - then.at).count();
+    const bool known = seconds > 1, gains = now.share > then.share;
+    line_.show(progress_text(progress, known ? (now.bytes - then.bytes) / seconds : -1), now.share,
+               known && gains ? seconds * (1 - now.share) / (now.share - then.share) : -1);
   }
   void clear() { line_.clear(); }
 
  private:
+  using Clock = std::chrono::steady_clock;
+  static constexpr std::chrono::seconds kLastSeconds{10};
+  struct Moment {
+    Clock::time_point at;
+    double bytes, share;
+  };
+
   ProgressLine line_;
-  std::chrono::steady_clock::time_point begin_ = std::chrono::steady_clock::now();
+  std::deque<Moment> last_;
 };
 
 void say_that_it_stopped(const Request& request, const JobReport& outcome, bool to_stdout) {
