@@ -86,6 +86,18 @@ class Lacking(Case):
                 self.assertEqual(snapshot(opened), snapshot(self.plain))
                 self.assertEqual(self.names_of_temporaries(sealed), [])
 
+    def test_gives_each_name_of_a_file_its_content_where_there_are_no_links(self):
+        self.make_tree()
+        os.link(self.plain / "a" / "f4", self.plain / "again")
+        self.encrypt()
+        refused = self.KINDS[3]
+        for more in ([], ["--resume"], ["--force"]):
+            result = self.run_lacking(refused, "decrypt", "--preserve", *self.options(), *more,
+                                      self.sealed, self.opened)
+            self.assertEqual(result.returncode, 0, result.stderr)
+            self.assertEqual(snapshot(self.opened), snapshot(self.plain))
+            self.assertEqual((self.opened / "again").stat().st_nlink, 1)
+
     def test_replaces_nothing_that_was_not_to_be_replaced(self):
         self.plain.write_bytes(b"text")
         for refused in self.KINDS:

@@ -1,11 +1,14 @@
-// What a tree has beside the content of its files: modes, times and symbolic links.
+// What a tree has beside the content of its files: modes, times, links, extended attributes.
 #pragma once
 
 #include <sys/stat.h>
 #include <sys/types.h>
 
+#include <cstdint>
+#include <functional>
 #include <vector>
 
+#include "tabane/crypto/keys.h"
 #include "tabane/tools/encrypt/manifest_file.h"
 #include "tabane/tools/encrypt/tree.h"
 
@@ -31,12 +34,22 @@ mode_t output_mode(mode_t source, const ModePolicy& policy);
 // has made, whose mode is to stay.
 inline constexpr mode_t kUnfinishedRoot = 01700;
 
+// Those of an open file or directory that may be in a manifest, sorted by name; none where the file
+// system has none. throws: core::SystemError; core::Error if they are too large for a manifest.
+std::vector<Attribute> read_attributes(int file, const std::string& path);
+// throws: core::SystemError.
+void write_attributes(int file, const std::vector<Attribute>& attributes, const std::string& path);
+
 struct Restoring {
   ModePolicy modes;
-  bool replace_links;    // symbolic links that are there, with another target
+  bool replaces;         // what is there: symbolic links with another target, other files
   bool root_attributes;  // the root gets mode and times, too
+  bool extended;         // directories get extended attributes
+  const crypto::KeyFiles& key_files;                    // which nothing replaces
+  std::function<bool(std::uint32_t file)> is_restored;  // whether OUT has a file of the tree
 };
 
+// Makes symbolic links and the further names of files; gives directories modes and times.
 // tree: the sealed one, whose directories are made below out_root where they are missing. To be
 // called when all files are written, so that none is written through a link. What cannot be
 // restored is told in failures. selection: of the scan. throws: as TreeManifest::merge_with().

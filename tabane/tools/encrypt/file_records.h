@@ -17,6 +17,7 @@ struct FileRecord {
   std::uint32_t nanoseconds = 0;
   std::uint32_t mode = 0;  // 07777
   bool known = false;
+  bool sparse = false;
 
   bool operator==(const FileRecord&) const = default;
 };

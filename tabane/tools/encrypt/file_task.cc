@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <cstring>
 #include <string_view>
 #include <utility>
 
@@ -52,6 +53,17 @@ void write_all_from(int fd, std::span<const iovec> places, std::uint64_t offset,
                  core::write_all_at(fd, at, size, to, what);
                  return true;
                });
+}
+
+// A file system that compresses takes fewer blocks, too.
+bool has_holes(int file, const struct stat& status) {
+  constexpr off_t kBlock = 512;
+  return status.st_blocks * kBlock < status.st_size && lseek(file, 0, SEEK_HOLE) < status.st_size;
+}
+
+bool is_zero(std::span<const std::byte> bytes) {
+  return bytes[0] == std::byte{0} &&
+         std::memcmp(bytes.data(), bytes.data() + 1, bytes.size() - 1) == 0;
 }
 
 bool same_time(const timespec& a, const timespec& b) {
@@ -158,6 +170,11 @@ bool FileTask::start(Directories& directories, const std::function<void()>& prep
     phase_ = Phase::nothing_to_do;
     try {
       if (job_.manifest) record_ = job_.manifest->expected(index_);
+      if (job_.out_root >= 0 && job_.manifest && job_.manifest->first_name_of(index_)) {
+        count_as_done(file().bytes);
+        job_.bytes_done += file().bytes;
+        return false;
+      }
       open_input(directories);
       // What the manifest does not have gets no directory, either; `prepare` tells of it.
       if (directories.out && (!job_.manifest || record_.known)) {
@@ -243,8 +260,11 @@ Joint FileTask::make_joint() const {
   return joint;
 }
 
+bool FileTask::keeps_holes() const { return job_.manifest && record_.sparse && job_.stream < 0; }
+
 void FileTask::presize(std::uint64_t bytes) const {
-  if (job_.role != Role::coordinator || !output_ || pieces_left_ == 1) return;
+  const bool is_shared = job_.role == Role::coordinator && pieces_left_ > 1;
+  if (!output_ || !(is_shared || keeps_holes())) return;
   if (ftruncate(output_->fd(), static_cast<off_t>(bytes)) != 0) {
     throw core::SystemError("ftruncate", path(), errno);
   }
@@ -260,9 +280,26 @@ void FileTask::write(const std::byte* bytes, std::size_t size, std::uint64_t off
 }
 
 void FileTask::write(std::span<const iovec> places, std::uint64_t offset) const {
+  if (keeps_holes()) return write_around_holes(places, offset);
   if (job_.stream < 0) return write_all_from(output_fd(), places, offset, path());
   for (const iovec& place : places) {
     core::write_all(job_.stream, place.iov_base, place.iov_len, path());
+  }
+}
+
+// The output has its size, and zeros wherever nothing is written.
+void FileTask::write_around_holes(std::span<const iovec> places, std::uint64_t offset) const {
+  constexpr std::size_t kBlock = 4096;
+  for (const iovec& place : places) {
+    const std::span bytes(static_cast<const std::byte*>(place.iov_base), place.iov_len);
+    for (std::size_t at = 0, end = 0; at < bytes.size(); at = end + kBlock) {
+      for (end = at; end < bytes.size(); end += kBlock) {
+        if (is_zero(bytes.subspan(end, std::min(kBlock, bytes.size() - end)))) break;
+      }
+      const std::size_t size = std::min(end, bytes.size()) - at;
+      if (size > 0) core::write_all_at(output_fd(), &bytes[at], size, offset + at, path());
+    }
+    offset += bytes.size();
   }
 }
 
@@ -286,6 +323,10 @@ bool FileTask::is_current(int directory, const char* name, std::uint64_t least, 
   const auto bytes = static_cast<std::uint64_t>(seen.st_size);
   if (bytes < least || bytes > most || !same_time(seen.st_mtim, wanted().st_mtim)) return false;
   if (!belongs(there.get())) return false;
+  if (job_.request.xattrs && job_.manifest &&
+      read_attributes(there.get(), path()) != job_.manifest->attributes_of(index_)) {
+    return false;
+  }
   core::set_mode(there.get(), wanted(), path());
   return true;
 }
@@ -309,6 +350,7 @@ void FileTask::put_record() {
   record_.seconds = before_.st_mtim.tv_sec;
   record_.nanoseconds = static_cast<std::uint32_t>(before_.st_mtim.tv_nsec);
   record_.known = true;
+  record_.sparse = has_holes(in_.get(), before_);
   if (job_.records) return job_.records->put(index_, record_);
   share_->records.emplace_back(index_, record_);
 }
@@ -341,15 +383,30 @@ void FileTask::commit() {
     if (job_.request.key_files.find(out_directory_->get(), out_name_.c_str()) != nullptr) {
       throw core::Error("a file of keys that this job reads is there, which nothing replaces");
     }
+    give_attributes();
     output_->commit(wanted(), {.replace = job_.request.replaces() || job_.replaces,
                                .fsync = job_.request.fsync});
   }
   put_record();
+  count_as_done(in_bytes());
+}
+
+// Before the mode, which a list of access is within. What cannot be set leaves the content.
+void FileTask::give_attributes() {
+  if (!job_.request.xattrs || !job_.manifest) return;
+  try {
+    write_attributes(output_->fd(), job_.manifest->attributes_of(index_), path());
+  } catch (const core::SystemError& error) {
+    job_.fail(index_, core::Error(error.what()));
+  }
+}
+
+void FileTask::count_as_done(std::uint64_t bytes) {
   ++job_.files_done;
-  job_.bytes_of_files_done += in_bytes();
+  job_.bytes_of_files_done += bytes;
   if (share_) {
     ++share_->files;
-    share_->bytes += in_bytes();
+    share_->bytes += bytes;
   }
 }
 

@@ -164,8 +164,9 @@ class FileTask {
   // Write to the output; to a stream in the order of the offsets. throw: core::SystemError.
   void write(const std::byte* bytes, std::size_t size, std::uint64_t offset) const;
   void write(std::span<const iovec> places, std::uint64_t offset) const;
-  // Gives the output its final size before others write to it: a remote file system must not fill
-  // up the page between two ranks' pieces with zeros. throws: core::SystemError.
+  // Gives the output its final size before it is written to where others write to it, too (a remote
+  // file system must not fill up the page between two ranks' pieces with zeros), or holes stay in
+  // it. throws: core::SystemError.
   void presize(std::uint64_t bytes) const;
   std::uint64_t in_bytes() const { return static_cast<std::uint64_t>(before_.st_size); }
   bool failed() const { return failed_; }
@@ -183,6 +184,10 @@ class FileTask {
   void close_joint();
   void commit();
   void put_record();
+  void give_attributes();
+  void count_as_done(std::uint64_t bytes);
+  bool keeps_holes() const;
+  void write_around_holes(std::span<const iovec> places, std::uint64_t offset) const;
   int output_fd() const { return output_ ? output_->fd() : joined_.get(); }
   bool is_current(int directory, const char* name, std::uint64_t least, std::uint64_t most,
                   const std::function<bool(int)>& belongs) const;

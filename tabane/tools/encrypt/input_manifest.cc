@@ -8,6 +8,7 @@
 
 #include <algorithm>
 #include <array>
+#include <set>
 #include <span>
 #include <string>
 #include <vector>
@@ -178,7 +179,7 @@ std::unique_ptr<TreeManifest> manifest_of_input(const Request& request, Places& 
     const int root = places.in_root.get();
     const auto other = other_tree_there(places.tree, root, manifest->head().tree_id);
     if (manifest->head().hidden_names) unhide_names(request, *manifest, places);
-    manifest->hold_against(places.tree, request.selection);
+    manifest->hold_against(places.tree, request.selection, request.xattrs);
     if (other && lists_files(*manifest, places.tree)) {
       refuse_manifest_of_another_tree(request, manifest->head().tree_id, *other);
     }
@@ -311,10 +312,19 @@ void tell_differences(TreeManifest& manifest, std::vector<Failure>& failures,
 
 void restore(JobState& job, bool made_root, std::vector<Failure>& failures) {
   const Request& request = job.request;
-  restore_links_and_directories(
-      *job.manifest, job.tree, request.selection, job.out_root,
-      {.modes = job.modes, .replace_links = request.replaces(), .root_attributes = made_root},
-      failures);
+  std::set<std::uint32_t> failed;
+  for (const auto& [file, what] : job.failures()) failed.insert(file);
+  const auto is_restored = [&](std::uint32_t file) {
+    return !failed.contains(file) && !job.manifest->differs(job.tree.path(job.tree.files[file]));
+  };
+  restore_links_and_directories(*job.manifest, job.tree, request.selection, job.out_root,
+                                {.modes = job.modes,
+                                 .replaces = request.replaces(),
+                                 .root_attributes = made_root,
+                                 .extended = request.xattrs,
+                                 .key_files = request.key_files,
+                                 .is_restored = is_restored},
+                                failures);
 }
 
 }  // namespace tabane::encrypt

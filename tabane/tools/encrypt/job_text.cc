@@ -388,11 +388,12 @@ std::string time_text(std::int64_t seconds) {
   return text;
 }
 
-// "-rw-r-----", as ls writes it.
+// "-rw-r-----", as ls writes it; with an h in front, as tar does, for a further name of a file.
 std::string mode_text(const ManifestEntry& entry) {
   std::string text = entry.kind == EntryKind::directory ? "d"
                      : entry.kind == EntryKind::link    ? "l"
-                                                        : "-";
+                     : entry.same_as.empty()            ? "-"
+                                                        : "h";
   for (unsigned i = 0; i < 9; ++i) text += (entry.mode >> (8 - i) & 1) != 0 ? "rwx"[i % 3] : '-';
   const auto mark = [&](unsigned bit, std::size_t at, char with_x, char without_x) {
     if ((entry.mode & bit) != 0) text[at] = text[at] == 'x' ? with_x : without_x;
@@ -415,7 +416,10 @@ std::string listing_line(const ManifestEntry& entry, int digits) {
   return fmt::format("{} {:>{}}  {}  {}{}{}\n", mode_text(entry),
                      is_file ? std::to_string(entry.sealed.bytes) : "-", digits,
                      time_text(entry.seconds), entry.path.empty() ? "." : printable(entry.path),
-                     is_link ? " -> " : "", printable(entry.target));
+                     is_link                 ? " -> "
+                     : entry.same_as.empty() ? ""
+                                             : " link to ",
+                     printable(is_link ? entry.target : entry.same_as));
 }
 
 std::string listing_head(const ManifestSummary& manifest) {
@@ -432,7 +436,7 @@ std::string listing_head(const ManifestSummary& manifest) {
 }
 
 std::string listing_entry(const ManifestEntry& entry, bool first) {
-  const bool is_link = entry.kind == EntryKind::link;
+  const bool is_link = entry.kind == EntryKind::link, is_again = !entry.same_as.empty();
   const lab::Json none;
   const lab::Json json = {
       {"kind", text_of(entry.kind)},
@@ -443,7 +447,11 @@ std::string listing_entry(const ManifestEntry& entry, bool first) {
       {"nanoseconds", entry.nanoseconds},
       {"bytes", entry.kind == EntryKind::file ? lab::Json(entry.sealed.bytes) : none},
       {"target", is_link ? lab::Json(lossy_utf8(entry.target)) : none},
-      {"target_percent_encoded", is_link ? lab::Json(percent_encoded(entry.target)) : none}};
+      {"target_percent_encoded", is_link ? lab::Json(percent_encoded(entry.target)) : none},
+      {"same_as", is_again ? lab::Json(lossy_utf8(entry.same_as)) : none},
+      {"same_as_percent_encoded", is_again ? lab::Json(percent_encoded(entry.same_as)) : none},
+      {"sparse", entry.sparse},
+      {"attributes", entry.attributes.size()}};
   return (first ? "  " : ",\n  ") + json.dump();
 }
 

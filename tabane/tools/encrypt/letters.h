@@ -134,6 +134,7 @@ struct Report {
     SealedState sealed;
     std::int64_t seconds = 0;
     std::uint32_t nanoseconds = 0, mode = 0;
+    std::uint64_t sparse = 0;
   };
   struct Differs {
     std::uint64_t file = 0, kind = 0, has_salt = 0;

@@ -76,6 +76,10 @@ void DifferenceFinder::add(Difference kind, const std::string& path,
   if (salt && kind != Difference::changed) strays_.emplace(*salt, index);
 }
 
+bool DifferenceFinder::has(const std::string& path) const {
+  return std::ranges::find(differences_, path, &TreeDifference::path) != differences_.end();
+}
+
 void DifferenceFinder::look_up(const ManifestEntry& entry) {
   if (entry.kind != EntryKind::file) return;
   const auto [first, last] = strays_.equal_range(entry.sealed.salt);

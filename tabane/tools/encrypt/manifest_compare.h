@@ -53,6 +53,9 @@ class DifferenceFinder {
   using Salt = std::array<std::byte, kFileSaltBytes>;
   void add(Difference kind, const std::string& path, const std::optional<Salt>& salt = {});
 
+  // Whether a difference was noted there.
+  bool has(const std::string& path) const;
+
   // Whether the manifest is to be read once more, each entry given to look_up(): something lies
   // where it does not belong.
   bool wants_look_up() const { return !strays_.empty(); }

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <filesystem>
+#include <map>
 #include <string>
 #include <system_error>
 #include <utility>
@@ -13,6 +14,7 @@
 #include "tabane/core/temporary_file.h"
 #include "tabane/crypto/openssl.h"
 #include "tabane/crypto/secret.h"
+#include "tabane/tools/encrypt/attributes.h"
 #include "tabane/tools/encrypt/sealed_format.h"
 #include "tabane/tools/encrypt/tree.h"
 #include "tabane/tools/encrypt/tree_home.h"
@@ -58,6 +60,7 @@ class EntryMaker {
       struct stat status {};
       if (fstat(directory->get(), &status) != 0) throw core::SystemError("stat", "", errno);
       take_status(status, entry);
+      if (sealed_.attributes) entry.attributes = read_attributes(directory->get(), walk.path());
     } catch (const core::Error& error) {
       const auto told = [&](const Failure& failure) { return failure.path == walk.path(); };
       if (std::ranges::none_of(sealed_.tree.failures, told)) {
@@ -70,14 +73,50 @@ class EntryMaker {
   }
 
  private:
-  bool take_file(std::uint32_t index, ManifestEntry& entry) const {
+  bool take_file(std::uint32_t index, ManifestEntry& entry) {
     const FileRecord record = sealed_.records.get(index);
     entry.mode = record.mode;
     entry.seconds = record.seconds;
     entry.nanoseconds = record.nanoseconds;
     entry.sealed = record.sealed;
+    entry.sparse = record.sparse;
     if (sealed_.stored_names) entry.stored_name = (*sealed_.stored_names)[index];
+    if (record.known) name_first(index, record, entry);
+    if (record.known && sealed_.attributes) take_attributes(index, entry);
     return record.known;
+  }
+
+  void take_attributes(std::uint32_t index, ManifestEntry& entry) {
+    const TreeFile& file = sealed_.tree.files[index];
+    try {
+      const core::Descriptor opened(openat(directories_.open(file.directory)->get(),
+                                           sealed_.tree.name(file.name_at),
+                                           O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK));
+      if (!opened.valid()) throw core::SystemError("open", entry.path, errno);
+      entry.attributes = read_attributes(opened.get(), entry.path);
+    } catch (const core::Error& error) {
+      failures_.push_back({entry.path, error.what()});
+    }
+  }
+
+  // Says of a file with several names which is the first, if it is still the file that was scanned,
+  // in the state that was sealed.
+  void name_first(std::uint32_t index, const FileRecord& record, ManifestEntry& entry) {
+    const std::vector<SharedFile>& all = sealed_.tree.shared;
+    const auto shared = std::ranges::lower_bound(all, index, {}, &SharedFile::file);
+    if (shared == all.end() || shared->file != index) return;
+    const TreeFile& file = sealed_.tree.files[index];
+    struct stat now {};
+    const int directory = directories_.open(file.directory)->get();
+    if (fstatat(directory, sealed_.tree.name(file.name_at), &now, AT_SYMLINK_NOFOLLOW) != 0 ||
+        core::FileId{now.st_dev, now.st_ino} != shared->place ||
+        static_cast<std::uint64_t>(now.st_size) != record.sealed.bytes ||
+        now.st_mtim.tv_sec != record.seconds || now.st_mtim.tv_nsec != record.nanoseconds) {
+      return;
+    }
+    const auto [first, is_new] = firsts_.try_emplace(shared->place, entry.path);
+    entry.has_names = is_new;
+    if (!is_new) entry.same_as = first->second;
   }
 
   bool take_link(int directory, const TreeWalk& walk, ManifestEntry& entry) const {
@@ -94,7 +133,20 @@ class EntryMaker {
   const SealedTree& sealed_;
   std::vector<Failure>& failures_;
   DirectoryOpener directories_;
+  std::map<core::FileId, std::string> firsts_;
 };
+
+ManifestHead head_of(const SealedTree& sealed) {
+  bool has_parts = !sealed.tree.shared.empty() || sealed.attributes;
+  for (std::size_t i = 0; i < sealed.tree.files.size() && !has_parts; ++i) {
+    has_parts = sealed.records.get(i).sparse;
+  }
+  return {.tree_id = sealed.seal.header.tree,
+          .generation = sealed.generation,
+          .hidden_names = sealed.stored_names != nullptr,
+          .has_parts = has_parts,
+          .attributes = sealed.attributes};
+}
 
 }  // namespace
 
@@ -142,7 +194,8 @@ FileRecord record_of(const ManifestEntry& entry) {
           .seconds = entry.seconds,
           .nanoseconds = entry.nanoseconds,
           .mode = entry.mode,
-          .known = true};
+          .known = true,
+          .sparse = entry.sparse};
 }
 
 ManifestSeal seal_of_manifest(const TreeSeal& tree) {
@@ -191,8 +244,9 @@ void TreeManifest::for_each(const std::function<void(const ManifestEntry&)>& eac
   });
 }
 
-void TreeManifest::hold_against(const Tree& tree, const Selection& selection) {
+void TreeManifest::hold_against(const Tree& tree, const Selection& selection, bool attributes) {
   files_.emplace(tree.files.size(), temporary_directory().get());
+  std::unordered_map<std::string, std::uint32_t> firsts;
   merge_with(tree, [&](const ManifestEntry* listed, const TreeWalk* found) {
     const std::string& path = listed ? listed->path : found->path();
     const EntryKind kind = listed ? listed->kind : found->kind();
@@ -210,8 +264,31 @@ void TreeManifest::hold_against(const Tree& tree, const Selection& selection) {
       finder_.add(Difference::other_kind, found->path());
     } else if (listed->kind == EntryKind::file) {
       files_->put(found->index(), record_of(*listed));
+      if (attributes && !listed->attributes.empty()) {
+        attributes_.emplace(found->index(), listed->attributes);
+      }
+      if (!listed->has_names && listed->same_as.empty()) return;
+      const std::string& name = listed->has_names ? listed->path : listed->same_as;
+      const auto [first, is_new] = firsts.try_emplace(name, found->index());
+      if (!is_new) first_names_.emplace(found->index(), first->second);
     }
   });
+}
+
+std::optional<std::uint32_t> TreeManifest::first_name_of(std::uint32_t file) const {
+  const auto found = first_names_.find(file);
+  return found == first_names_.end() ? std::nullopt : std::optional(found->second);
+}
+
+const std::vector<Attribute>& TreeManifest::attributes_of(std::uint32_t file) const {
+  static const std::vector<Attribute> none;
+  const auto found = attributes_.find(file);
+  return found == attributes_.end() ? none : found->second;
+}
+
+bool TreeManifest::differs(const std::string& path) {
+  const std::lock_guard lock(mutex_);
+  return finder_.has(path);
 }
 
 void TreeManifest::add(const std::string& path, const DiffersFromManifest& difference) {
@@ -248,10 +325,7 @@ bool says_the_same(TreeManifest& manifest, const SealedTree& sealed) {
 
 ManifestHash write_manifest(const SealedTree& sealed, core::SharedDescriptor home, bool fsync,
                             std::vector<Failure>& failures) {
-  ManifestFileWriter writer(std::move(home), seal_of_manifest(sealed.seal),
-                            {.tree_id = sealed.seal.header.tree,
-                             .generation = sealed.generation,
-                             .hidden_names = sealed.stored_names != nullptr});
+  ManifestFileWriter writer(std::move(home), seal_of_manifest(sealed.seal), head_of(sealed));
   EntryMaker entries(sealed, failures);
   ManifestEntry entry;
   for (TreeWalk walk(sealed.tree); walk.next();) {

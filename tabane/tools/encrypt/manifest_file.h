@@ -9,6 +9,7 @@
 #include <mutex>
 #include <optional>
 #include <string>
+#include <unordered_map>
 #include <vector>
 
 #include "tabane/core/file.h"
@@ -104,12 +105,20 @@ class TreeManifest {
   void for_each(const std::function<void(const ManifestEntry&)>& each);
 
   // Reads it all and notes what it says of the files of a tree, and which entries are missing,
-  // added or of another kind. selection: of the scan. cost: see FileRecords, which may write to the
-  // directory for temporary files.
-  void hold_against(const Tree& tree, const Selection& selection);
+  // added or of another kind. selection: of the scan. attributes: keeps the extended ones of files.
+  // cost: see FileRecords, which may write to the directory for temporary files.
+  void hold_against(const Tree& tree, const Selection& selection, bool attributes = false);
 
   // After hold_against(): what a file should be; not known: it is not in the manifest. Thread-safe.
   FileRecord expected(std::uint64_t file) const { return files_->get(file); }
+
+  // After hold_against(): the file that a file is another name of, if the tree has that; a file
+  // whose first name is not taken is the first itself. Thread-safe.
+  std::optional<std::uint32_t> first_name_of(std::uint32_t file) const;
+  // The same: the extended attributes that a file should have. Thread-safe.
+  const std::vector<Attribute>& attributes_of(std::uint32_t file) const;
+  // Whether a difference was noted at the path.
+  bool differs(const std::string& path);
 
   // Notes a difference that the work found; of a file that is not in the manifest and has
   // a temporary name, that it is left out. Thread-safe.
@@ -134,6 +143,8 @@ class TreeManifest {
   ManifestHash root_{};
   std::uint64_t links_ = 0;
   std::optional<FileRecords> files_;
+  std::unordered_map<std::uint32_t, std::uint32_t> first_names_;
+  std::unordered_map<std::uint32_t, std::vector<Attribute>> attributes_;
   std::mutex mutex_;
   DifferenceFinder finder_;
   std::vector<std::string> temporaries_;
@@ -145,6 +156,7 @@ struct SealedTree {
   const FileRecords& records;  // of the files; what is not known is left out
   const TreeSeal& seal;
   std::uint64_t generation;
+  bool attributes;  // has the extended ones
   // By which the files are stored, at their indices; null: by the tree's.
   const std::vector<std::array<std::byte, kStoredNameBytes>>* stored_names;
 };

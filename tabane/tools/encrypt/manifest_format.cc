@@ -15,8 +15,9 @@ constexpr std::array<unsigned char, 8> kManifestMagic = {'T', 'B', 'N', 'M', 'A'
 constexpr std::size_t kManifestBuffer = std::size_t{64} << 10;
 constexpr std::size_t kManifestHeadBytes = kManifestMagic.size() + kTreeIdBytes + 8 + 1;
 constexpr std::size_t kFixedBytes = 4 + 8 + 4;  // of an entry: mode and time
-constexpr unsigned kHiddenNames = 1;            // the only flag
-constexpr std::uint8_t kEnd = 0;                // in the place of a kind
+constexpr unsigned kHiddenNames = 1, kHasParts = 4, kHasAttributes = 8;       // flags
+constexpr unsigned kSparse = 1, kHasNames = 2, kSameAs = 4, kAttributes = 8;  // parts
+constexpr std::uint8_t kEnd = 0;  // in the place of a kind
 constexpr std::uint32_t kPermissionBits = 07777;
 
 // '/' before every other byte; there is no 0 in a path.
@@ -73,6 +74,12 @@ ManifestHash parse_manifest_hash(const std::string& text) {
   return root;
 }
 
+bool is_attribute_name(std::string_view name) {
+  constexpr std::string_view kUser = "user.";
+  return (name.starts_with(kUser) && name.size() > kUser.size() && name.find('\0') == name.npos) ||
+         name == "system.posix_acl_access" || name == "system.posix_acl_default";
+}
+
 int compare_paths(std::string_view a, std::string_view b) {
   const auto [at_a, at_b] = std::mismatch(a.begin(), a.end(), b.begin(), b.end());
   if (at_a == a.end() || at_b == b.end()) return (at_a != a.end()) - (at_b != b.end());
@@ -95,12 +102,14 @@ const char* PathOrder::refuse(EntryKind kind, std::string_view path) {
 }
 
 ManifestWriter::ManifestWriter(const ManifestHead& head, Sink sink)
-    : hidden_names_(head.hidden_names), sink_(std::move(sink)) {
+    : head_(head), sink_(std::move(sink)) {
   buffer_.reserve(kManifestBuffer + kFixedBytes);
   put(std::as_bytes(std::span(kManifestMagic)));
   put(head.tree_id);
   put_number(head.generation, 8);
-  put_number(head.hidden_names ? kHiddenNames : 0, 1);
+  put_number((head.hidden_names ? kHiddenNames : 0) | (head.has_parts ? kHasParts : 0) |
+                 (head.attributes ? kHasAttributes : 0),
+             1);
 }
 
 void ManifestWriter::flush() {
@@ -143,12 +152,27 @@ void ManifestWriter::add(const ManifestEntry& entry) {
     put_number(entry.sealed.bytes, 8);
     put(entry.sealed.salt);
     put(entry.sealed.last_tag);
-    if (hidden_names_) put(entry.stored_name);
+    if (head_.hidden_names) put(entry.stored_name);
     bytes_ += entry.sealed.bytes;
   } else if (entry.kind == EntryKind::link) {
     put_text(entry.target);
   }
+  if (head_.has_parts) put_parts(entry);
   ++entries_;
+}
+
+void ManifestWriter::put_parts(const ManifestEntry& entry) {
+  put_number((entry.sparse ? kSparse : 0) | (entry.has_names ? kHasNames : 0) |
+                 (entry.same_as.empty() ? 0 : kSameAs) |
+                 (entry.attributes.empty() ? 0 : kAttributes),
+             1);
+  if (!entry.same_as.empty()) put_text(entry.same_as);
+  if (entry.attributes.empty()) return;
+  put_number(entry.attributes.size(), 4);
+  for (const auto& [name, value] : entry.attributes) {
+    put_text(name);
+    put_text(value);
+  }
 }
 
 void ManifestWriter::finish() {
@@ -172,10 +196,13 @@ ManifestReader::ManifestReader(Source source)
   std::copy_n(head, kTreeIdBytes, head_.tree_id.begin());
   head_.generation = number_at(head + kTreeIdBytes, 8);
   const auto flags = std::to_integer<unsigned>(head[kTreeIdBytes + 8]);
-  if ((flags & ~kHiddenNames) != 0) {
+  head_.hidden_names = (flags & kHiddenNames) != 0;
+  head_.has_parts = (flags & kHasParts) != 0;
+  head_.attributes = (flags & kHasAttributes) != 0;
+  if ((flags & ~(kHiddenNames | kHasParts | kHasAttributes)) != 0 ||
+      (head_.attributes && !head_.has_parts)) {
     throw DamageError("a flag of the manifest is not known here", kManifestHeadBytes - 1);
   }
-  head_.hidden_names = (flags & kHiddenNames) != 0;
   at_ += kManifestHeadBytes;
 }
 
@@ -250,7 +277,49 @@ void ManifestReader::read_entry(EntryKind kind, ManifestEntry& entry) {
       throw DamageError("the target of a symbolic link is not legal", target_at);
     }
   }
+  entry.sparse = entry.has_names = false;
+  entry.same_as.clear();
+  entry.attributes.clear();
+  if (head_.has_parts) read_parts(entry);
   ++entries_;
+}
+
+void ManifestReader::read_parts(ManifestEntry& entry) {
+  const std::uint64_t from = offset();
+  const std::uint64_t parts = number(1);
+  const std::uint64_t of_kind = entry.kind == EntryKind::link        ? 0
+                                : entry.kind == EntryKind::directory ? kAttributes
+                                : (parts & kSameAs) != 0 ? kSparse | kSameAs | kAttributes
+                                                         : kSparse | kHasNames | kAttributes;
+  if ((parts & ~of_kind) != 0 || ((parts & kAttributes) != 0 && !head_.attributes)) {
+    throw DamageError("a part of the entry is not known here", from);
+  }
+  entry.sparse = (parts & kSparse) != 0;
+  entry.has_names = (parts & kHasNames) != 0;
+  if ((parts & kSameAs) != 0) {
+    text(entry.same_as, "first name");
+    if (!is_path(entry.same_as) || compare_paths(entry.same_as, entry.path) >= 0) {
+      throw DamageError("the first name of the file is not legal", from + 1);
+    }
+  }
+  if ((parts & kAttributes) != 0) read_attributes(entry);
+}
+
+void ManifestReader::read_attributes(ManifestEntry& entry) {
+  const std::uint64_t from = offset();
+  std::size_t bytes = 0;
+  for (std::uint64_t left = number(4); left > 0; --left) {
+    Attribute next;
+    text(next.first, "attribute's name");
+    text(next.second, "attribute");
+    bytes += next.first.size() + next.second.size();
+    const bool in_order = entry.attributes.empty() || entry.attributes.back().first < next.first;
+    if (!is_attribute_name(next.first) || !in_order || bytes > kMostAttributeBytes) {
+      throw DamageError("an extended attribute is not legal", from);
+    }
+    entry.attributes.push_back(std::move(next));
+  }
+  if (entry.attributes.empty()) throw DamageError("an extended attribute is not legal", from);
 }
 
 void ManifestReader::read_end() {

@@ -9,6 +9,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "tabane/crypto/chunk_cipher.h"
@@ -23,7 +24,8 @@ using ManifestHash = std::array<std::byte, 32>;
 ManifestHash parse_manifest_hash(const std::string& text);
 
 inline constexpr std::size_t kStoredNameBytes = 16;
-inline constexpr std::size_t kMostPathBytes = std::size_t{1} << 20;  // of a path or a target
+inline constexpr std::size_t kMostPathBytes = std::size_t{1} << 20;       // of a path or a target
+inline constexpr std::size_t kMostAttributeBytes = std::size_t{1} << 20;  // of all of an entry
 
 // The order of a manifest: byte by byte, with '/' before every other byte, so that what lies below
 // a directory stands right behind it. Returns below 0, 0 or above 0.
@@ -33,6 +35,8 @@ struct ManifestHead {
   TreeId tree_id{};
   std::uint64_t generation = 1;  // one more with each update of the tree
   bool hidden_names = false;
+  bool has_parts = false;   // entries say what most files do not have
+  bool attributes = false;  // extended ones, too; only with parts
 
   bool operator==(const ManifestHead&) const = default;
 };
@@ -48,6 +52,12 @@ struct SealedState {
   bool operator==(const SealedState&) const = default;
 };
 
+// An extended attribute: its name and its value.
+using Attribute = std::pair<std::string, std::string>;
+
+// Whether it may be in a manifest: of a user, or an access control list.
+bool is_attribute_name(std::string_view name);
+
 struct ManifestEntry {
   EntryKind kind = EntryKind::directory;
   std::string path;               // below the root; empty for the root itself
@@ -57,6 +67,11 @@ struct ManifestEntry {
   SealedState sealed;             // of a file
   std::array<std::byte, kStoredNameBytes> stored_name{};  // of a file, with hidden names
   std::string target;                                     // of a link
+  // The next four only if there are parts; the first three of a file.
+  bool sparse = false;                // blocks of zeros are holes
+  bool has_names = false;             // the first of several names of one file
+  std::string same_as;                // the first name, if this is another one
+  std::vector<Attribute> attributes;  // of a file or directory, sorted by name
 
   bool operator==(const ManifestEntry&) const = default;
 };
@@ -90,7 +105,9 @@ class ManifestWriter {
   void put_text(std::string_view text);
   void flush();
 
-  bool hidden_names_;
+  void put_parts(const ManifestEntry& entry);
+
+  const ManifestHead head_;
   Sink sink_;
   std::vector<std::byte> buffer_;
   PathOrder order_;
@@ -118,6 +135,8 @@ class ManifestReader {
   std::uint64_t number(std::size_t bytes);
   void text(std::string& text, const char* what);
   void read_entry(EntryKind kind, ManifestEntry& entry);
+  void read_parts(ManifestEntry& entry);
+  void read_attributes(ManifestEntry& entry);
   void read_end();
 
   ManifestHead head_;

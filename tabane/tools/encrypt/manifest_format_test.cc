@@ -45,6 +45,17 @@ std::vector<ManifestEntry> some_tree() {
           file("z", 0, 9)};
 }
 
+std::vector<ManifestEntry> tree_with_parts() {
+  std::vector<ManifestEntry> entries = some_tree();
+  entries[1].attributes = {{"system.posix_acl_default", "list"}};
+  entries[2].sparse = entries[2].has_names = true;
+  entries[4].same_as = "a/x";
+  entries[4].attributes = {{"user.a", std::string("\0\n", 2)}, {"user.b", ""}};
+  return entries;
+}
+
+constexpr ManifestHead kWithParts{.has_parts = true, .attributes = true};
+
 Bytes written(const ManifestHead& head, const std::vector<ManifestEntry>& entries) {
   Bytes plain;
   ManifestWriter writer(head, sink_into(plain));
@@ -94,6 +105,10 @@ TEST(ManifestFormat, GivesBackEveryEntry) {
     if (entry.kind == EntryKind::file) entry.stored_name.fill(std::byte{7});
   }
   EXPECT_EQ(read(written(head, hidden)).entries, hidden);
+
+  EXPECT_EQ(read(written(kWithParts, tree_with_parts())).entries, tree_with_parts());
+  EXPECT_EQ(read(written(kWithParts, tree_with_parts())).head, kWithParts);
+  EXPECT_EQ(read(written({.has_parts = true}, some_tree())).entries, some_tree());
 }
 
 // The bytes that tabane/tools/encrypt/sealed-format.md gives.
@@ -128,15 +143,16 @@ TEST(ManifestFormat, TakesPathsAndManifestsThatAreLargerThanItsBuffers) {
 }
 
 TEST(ManifestFormat, RefusesEveryCut) {
-  const Bytes plain = written({}, some_tree());
-  for (std::size_t bytes = 0; bytes < plain.size(); ++bytes) {
-    const std::string what = refusal(Bytes(plain.begin(), plain.begin() + std::ptrdiff_t(bytes)));
-    EXPECT_EQ(what, "at byte " + std::to_string(bytes) + ": the manifest ends too early");
+  for (const Bytes& plain : {written({}, some_tree()), written(kWithParts, tree_with_parts())}) {
+    for (std::size_t bytes = 0; bytes < plain.size(); ++bytes) {
+      const std::string what = refusal(Bytes(plain.begin(), plain.begin() + std::ptrdiff_t(bytes)));
+      EXPECT_EQ(what, "at byte " + std::to_string(bytes) + ": the manifest ends too early");
+    }
+    Bytes longer = plain;
+    longer.push_back(std::byte{0});
+    EXPECT_EQ(refusal(longer), "at byte " + std::to_string(plain.size()) +
+                                   ": something follows the end of the manifest");
   }
-  Bytes longer = plain;
-  longer.push_back(std::byte{0});
-  EXPECT_EQ(refusal(longer), "at byte " + std::to_string(plain.size()) +
-                                 ": something follows the end of the manifest");
 }
 
 // A manifest of the root and one more entry, whose bytes begin at 52.
@@ -170,6 +186,45 @@ TEST(ManifestFormat, NamesTheOffsetOfWhatCannotBe) {
     bad[c.at] = static_cast<std::byte>(c.value);
     EXPECT_EQ(refusal(bad), "at byte " + std::to_string(c.told) + ": " + c.what);
   }
+}
+
+TEST(ManifestFormat, RefusesPartsThatCannotBe) {
+  const std::string unknown = "a part of the entry is not known here";
+  const std::string first = "the first name of the file is not legal";
+  const std::string attribute = "an extended attribute is not legal";
+  const auto refuse = [](ManifestEntry entry, ManifestHead head = kWithParts) {
+    const std::string what = refusal(written(head, {directory(""), entry}));
+    return what.substr(what.find(": ") + 2);
+  };
+  const auto with = [](ManifestEntry entry, const std::vector<Attribute>& attributes) {
+    entry.attributes = attributes;
+    return entry;
+  };
+  ManifestEntry bad = directory("d");
+  bad.sparse = true;
+  EXPECT_EQ(refuse(bad), unknown);
+  EXPECT_EQ(refuse(with(link("l", "t"), {{"user.a", ""}})), unknown);
+  EXPECT_EQ(refuse(with(file("f"), {{"user.a", ""}}), {.has_parts = true}), unknown);
+  bad = file("f");
+  bad.has_names = true;
+  bad.same_as = "a";
+  EXPECT_EQ(refuse(bad), unknown);
+  bad.has_names = false;
+  for (const char* name : {"f", "g", "/a", "../a", "a/../b", "a//b"}) {
+    bad.same_as = name;
+    EXPECT_EQ(refuse(bad), first) << name;
+  }
+  for (const char* name : {"", "user.", "security.capability", "trusted.x", "system.x", "User.a"}) {
+    EXPECT_EQ(refuse(with(file("f"), {{name, ""}})), attribute) << name;
+  }
+  EXPECT_EQ(refuse(with(file("f"), {{"user.b", ""}, {"user.a", ""}})), attribute);
+  EXPECT_EQ(refuse(with(file("f"), {{"user.a", ""}, {"user.a", ""}})), attribute);
+  EXPECT_EQ(refuse(with(file("f"), {{std::string("user.\0", 6), ""}})), attribute);
+  const std::string half(kMostAttributeBytes / 2, 'v');
+  EXPECT_EQ(refuse(with(file("f"), {{"user.a", half}, {"user.b", half}})), attribute);
+  Bytes alone = written({}, {directory("")});
+  alone[32] = std::byte{8};  // attributes without parts
+  EXPECT_EQ(refusal(alone), "at byte 32: a flag of the manifest is not known here");
 }
 
 TEST(ManifestFormat, RefusesLengthsThatCannotBe) {
@@ -214,11 +269,11 @@ TEST(ManifestFormat, RefusesPathsOutOfOrder) {
 }
 
 TEST(FuzzManifest, AcceptsOnlyWhatTheWriterWouldWrite) {
-  const Bytes original = written({}, some_tree());
+  const Bytes originals[] = {written({}, some_tree()), written(kWithParts, tree_with_parts())};
   std::mt19937_64 random(12);
   std::map<std::string, int> seen;
   for (int i = 0; i < 20000; ++i) {
-    Bytes bytes = original;
+    Bytes bytes = originals[i % 2];
     for (int n = 1 + static_cast<int>(random() % 3); n > 0; --n) {
       const std::size_t at = random() % bytes.size();
       if (random() % 8 == 0) {

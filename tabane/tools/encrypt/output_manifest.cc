@@ -354,6 +354,7 @@ ManifestHash OutputManifest::write(std::vector<Failure>& failures) {
                           .records = records_,
                           .seal = *job_.seal,
                           .generation = old_ ? old_->head().generation + 1 : 1,
+                          .attributes = job_.request.xattrs || (old_ && old_->head().attributes),
                           .stored_names = hides_names_ ? &names_ : nullptr};
   if (old_ && job_.request.update && says_the_same(*old_, sealed)) return old_->root();
   return write_manifest(sealed, home_, job_.request.fsync, failures);

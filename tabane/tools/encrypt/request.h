@@ -64,6 +64,7 @@ struct Request {
   bool remove_most = false;
   bool fsync = false;
   bool preserve = false;          // modes as they are, see ModePolicy
+  bool xattrs = false;            // extended attributes are kept in the manifest, and given back
   bool hide_names = false;        // encrypt: a directory's names and structure only in the manifest
   bool quick = false;             // verify: only the manifest and what it tells files apart by
   bool without_manifest = false;  // decrypt, verify: take the files as they are

@@ -73,7 +73,8 @@ class Listing(Case):
         for shown in ("new\\nline", "\\x1b[2J", "\\xe2\\x80\\xaegpj.exe", "\\xff\\xfe", "a\\\\b",
                       "link -> \\x1b]0;title\\x07\\n"):
             self.assertIn(f"  {shown}\n", text)
-        found = {entry["path_percent_encoded"] for entry in json.loads(self.list("--json"))["entries"]}
+        entries = json.loads(self.list("--json"))["entries"]
+        found = {entry["path_percent_encoded"] for entry in entries}
         self.assertIn("new%0Aline", found)
         self.assertIn("%FF%FE", found)
 

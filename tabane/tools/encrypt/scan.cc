@@ -62,6 +62,7 @@ class Scanner {
       }
     }
     std::sort(tree_.places.begin(), tree_.places.end());
+    keep_shared();
     return std::move(tree_);
   }
 
@@ -166,6 +167,10 @@ class Scanner {
       tree_.files.push_back({append_name(tree_.names, name),
                              static_cast<std::uint64_t>(status.st_size), directory,
                              status.st_mode & 07777});
+      if (status.st_nlink > 1) {
+        const auto file = static_cast<std::uint32_t>(tree_.files.size() - 1);
+        tree_.shared.push_back({file, {status.st_dev, status.st_ino}});
+      }
       if (times_) {
         tree_.times.push_back(
             packed_time(status.st_mtim.tv_sec, static_cast<std::uint32_t>(status.st_mtim.tv_nsec)));
@@ -176,6 +181,20 @@ class Scanner {
   // Whether a file that was looked at is of another file system, if that matters.
   bool is_mounted(const struct stat& status) const {
     return selection_.one_file_system() && S_ISREG(status.st_mode) && status.st_dev != device_;
+  }
+
+  // Other names may lie elsewhere, or be left out.
+  void keep_shared() {
+    std::vector<SharedFile>& all = tree_.shared;
+    std::ranges::sort(all, {}, &SharedFile::place);
+    std::vector<SharedFile> kept;
+    for (std::size_t i = 0; i < all.size(); ++i) {
+      const bool again = (i > 0 && all[i - 1].place == all[i].place) ||
+                         (i + 1 < all.size() && all[i + 1].place == all[i].place);
+      if (again) kept.push_back(all[i]);
+    }
+    std::ranges::sort(kept, {}, &SharedFile::file);
+    all = std::move(kept);
   }
 
   // name: of an entry of the directory, or null for the directory itself.

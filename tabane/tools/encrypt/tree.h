@@ -44,6 +44,12 @@ struct TreeLink {
   std::uint32_t directory;
 };
 
+// A file that has other names, too; files of one place are one file.
+struct SharedFile {
+  std::uint32_t file;  // its index
+  core::FileId place;
+};
+
 // Files, links and subdirectories of one directory stand together, sorted by the bytes of their
 // names; the directories of which they are follow each other in the order of compare_paths().
 struct Tree {
@@ -54,6 +60,7 @@ struct Tree {
   GrowingArray<TreeLink> links;          // symbolic ones, which nothing here follows
   GrowingArray<char> names;              // each ended by a zero
   std::vector<core::FileId> places;      // of the directories, in ascending order
+  std::vector<SharedFile> shared;        // those with several names here, in ascending order
   std::uint64_t excluded = 0;            // left out
   std::vector<std::string> specials;     // paths of devices, pipes and sockets, left out
   std::vector<std::string> temporaries;  // paths of files with a temporary name, left out

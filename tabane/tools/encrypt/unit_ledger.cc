@@ -133,7 +133,8 @@ void UnitLedger::take_report(int rank, const Report& report) {
                                     .seconds = record.seconds,
                                     .nanoseconds = record.nanoseconds,
                                     .mode = record.mode,
-                                    .known = true});
+                                    .known = true,
+                                    .sparse = record.sparse != 0});
   }
   for (const auto& [file, what] : report.failures) job_.fail(file, core::Error(what));
   for (const Report::Differs& differs : report.differences) {

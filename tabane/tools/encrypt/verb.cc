@@ -475,6 +475,11 @@ std::vector<Option> writing_rows(Options& options) {
        "runs; if OUT is a single file, from its folder those of yours that nobody has written to "
        "for an hour and no run has locked. What else is there stays; not with --resume",
        {.excludes = {"--resume"}}},
+      {"--xattrs", &request.xattrs,
+       encrypts ? "Keep extended attributes (user.*) and access control lists of files and "
+                  "directories in the manifest; an update keeps them where OUT has them already"
+                : "Give files and directories the extended attributes and access control lists "
+                  "that the manifest has"},
       {"--fsync", &request.fsync, "Wait until each file is on the disk before it gets its name"},
       {"--preserve", &request.preserve,
        "Keep all mode bits, set-user, set-group and sticky, too. Without it sealed files have the "

@@ -97,7 +97,8 @@ class GivenUnits : public UnitSource {
                                  .sealed = record.sealed,
                                  .seconds = record.seconds,
                                  .nanoseconds = record.nanoseconds,
-                                 .mode = record.mode});
+                                 .mode = record.mode,
+                                 .sparse = record.sparse});
     }
   }
 
@@ -179,7 +180,7 @@ std::unique_ptr<TreeManifest> manifest_of(const Request& request, const Start& s
   if (!start.has_root) return nullptr;
   std::unique_ptr<TreeManifest> manifest = TreeManifest::open(sealed, keys);
   if (manifest) {
-    manifest->hold_against(tree, request.selection);
+    manifest->hold_against(tree, request.selection, request.xattrs);
     if (manifest->root() == start.root) return manifest;
   }
   throw core::Error(fmt::format("the manifest in {} is not that of rank 0",
