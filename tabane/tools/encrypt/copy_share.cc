@@ -49,12 +49,6 @@ std::uint64_t piece_offset(const Plan& plan, const Unit& unit) {
   return unit.pieces == 1 ? 0 : unit.piece * plan.piece_bytes;
 }
 
-std::uint64_t piece_bytes(const Tree& tree, const Plan& plan, const Unit& unit) {
-  const std::uint64_t bytes = tree.files[unit.first_file].bytes;
-  if (unit.pieces == 1) return bytes;
-  return std::min(plan.piece_bytes, bytes - piece_offset(plan, unit));
-}
-
 }  // namespace
 
 std::optional<core::Ratio> share_of_copying(const std::vector<CopyPair>& pairs, double seconds) {
@@ -104,7 +98,7 @@ CopySampler::CopySampler(const Tree& tree, const Plan& plan, int in_root, int to
 // Spread over the unit, as sizes may go with names.
 std::vector<CopySampler::Part> CopySampler::parts_of(const Unit& unit) const {
   if (is_large(tree_, unit)) {
-    const std::uint64_t all = piece_bytes(tree_, plan_, unit);
+    const std::uint64_t all = bytes_of(unit, tree_, plan_);
     const std::uint64_t part = std::max(all / kPartOfPiece, kSmallestPart);
     return {{unit.first_file, piece_offset(plan_, unit), std::min(all, part)}};
   }
@@ -125,12 +119,8 @@ double CopySampler::amount_of(const Unit& unit, const std::vector<Part>& parts) 
 }
 
 double CopySampler::amount_of(const Unit& unit) const {
-  if (is_large(tree_, unit)) return static_cast<double>(piece_bytes(tree_, plan_, unit));
-  double amount = kBytesOfFile * unit.files;
-  for (std::uint32_t i = 0; i < unit.files; ++i) {
-    amount += static_cast<double>(tree_.files[unit.first_file + i].bytes);
-  }
-  return amount;
+  const auto bytes = static_cast<double>(bytes_of(unit, tree_, plan_));
+  return is_large(tree_, unit) ? bytes : kBytesOfFile * unit.files + bytes;
 }
 
 // What is written is random: the temporary copies must hold nothing that anyone wants to keep

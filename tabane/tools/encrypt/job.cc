@@ -7,6 +7,7 @@
 #include <filesystem>
 #include <iterator>
 #include <memory>
+#include <optional>
 #include <utility>
 
 #include "tabane/core/error.h"
@@ -138,23 +139,23 @@ class FilesJob {
   // scan_seconds: what the scan took.
   JobReport run(double scan_seconds) {
     try {
-      if (!request_.encrypts()) open_input();
-      make_plan_of_work();
+      if (!request_.encrypts()) step("keys and manifest of IN", &FilesJob::open_input);
+      step("plan", &FilesJob::make_plan_of_work);
       if (request_.dry_run) return run_dry();
-      open_output();
+      step("open OUT", &FilesJob::open_output);
       make_state();
-      if (request_.seals()) prepare_to_seal();
-      remove_leftovers();
+      if (request_.seals()) step("keys of OUT", &FilesJob::prepare_to_seal);
+      step("leftovers", &FilesJob::remove_leftovers);
     } catch (const Stopped&) {
       return std::move(outcome_);  // while a key was derived, or a question waited for an answer
     }
     device_ = open_device(request_, hooks_, plan_.threads, outcome_.device_remarks);
     job_->device = device_.get();
     const auto from = Clock::now();
-    work();
-    if (!job_->stop) finish_output();
+    step("files", &FilesJob::work);
+    if (!job_->stop) step("manifest of OUT", &FilesJob::finish_output);
     lock_.reset();
-    if (!job_->stop) finish_directories_of_output();
+    if (!job_->stop) step("directories of OUT", &FilesJob::finish_directories_of_output);
     tell_differences_of_input();
     if (stream_.valid()) finish_stream(stream_, request_.fsync, request_.out);
     outcome_.seconds = std::chrono::duration<double>(Clock::now() - from).count() + scan_seconds;
@@ -164,6 +165,11 @@ class FilesJob {
   }
 
  private:
+  void step(const char* what, void (FilesJob::*task)()) {
+    const Traced traced(hooks_.trace, what);
+    (this->*task)();
+  }
+
   // Finds the keys of what is decrypted or verified, and its manifest.
   void open_input() {
     if (!request_.is_sealed()) {
@@ -372,10 +378,15 @@ JobReport run_job(const Request& request, const Hooks& hooks, comm::Comm* comm) 
   }
   const crypto::Engine engine = crypto::cpu_engine(request.engine);
   const auto from = Clock::now();
+  std::optional<Traced> scanning(std::in_place, hooks.trace, "scan of IN");
   Places places = look_at_places(request);
+  scanning.reset();
   hooks.places_are_fit();
   const std::chrono::duration<double> scan = Clock::now() - from;
-  if (places.shape == Shape::stream) return run_stream(request, places, engine, hooks);
+  if (places.shape == Shape::stream) {
+    const Traced traced(hooks.trace, "stream");
+    return run_stream(request, places, engine, hooks);
+  }
   return FilesJob(request, hooks, ranks, std::move(places), engine).run(scan.count());
 }
 

@@ -5,6 +5,7 @@
 #include <sys/stat.h>
 
 #include <algorithm>
+#include <chrono>
 #include <cmath>
 #include <ctime>
 #include <iterator>
@@ -334,6 +335,29 @@ lab::Json speeds_json(const JobReport& outcome, bool worked) {
 }
 
 }  // namespace
+
+std::string trace_text(const Trace& trace) {
+  const auto begin = trace.events().front().begin;
+  const auto microseconds = [](Trace::Clock::duration time) {
+    return std::chrono::duration<double, std::micro>(time).count();
+  };
+  std::string text = "[\n";
+  for (const Trace::Event& event : trace.events()) {
+    lab::Json json = {{"name", event.what},
+                      {"ph", "X"},
+                      {"pid", 1},
+                      {"tid", event.thread},
+                      {"ts", microseconds(event.begin - begin)},
+                      {"dur", microseconds(event.end - event.begin)}};
+    if (event.files > 0) {
+      json["args"] = {{"first_file", lossy_utf8(event.file)},
+                      {"files", event.files},
+                      {"bytes", event.bytes}};
+    }
+    text += json.dump() + (&event == &trace.events().back() ? "\n" : ",\n");
+  }
+  return text + "]\n";
+}
 
 lab::Json to_json(const Request& request, const JobReport& outcome) {
   const bool worked = !request.dry_run;

@@ -42,6 +42,9 @@ std::string failures_text(const encrypt::JobReport& outcome, std::size_t most);
 std::string removals_text(const encrypt::JobReport& outcome, std::size_t most);
 std::string temporaries_text(const encrypt::JobReport& outcome, std::size_t most);
 
+// Trace events as Chrome and Perfetto define them; https://ui.perfetto.dev draws them.
+std::string trace_text(const encrypt::Trace& trace);
+
 lab::Json to_json(const encrypt::Request& request, const encrypt::JobReport& outcome);
 
 // An entry of a manifest as a line of ls -l; safe to print on a terminal. digits: of the longest

@@ -201,20 +201,20 @@ void require_outside_sealed_tree(const fs::path& in, const OutputPlace& out) {
   }
 }
 
-// throws: core::UsageError if the request's record would replace IN or OUT, or lie in one of them
-// or in a sealed tree that is read. in: of IN.
-void require_record_apart(const Request& request, const struct stat& in, const Places& places) {
-  if (request.record.empty()) return;
-  const core::OutputPath followed = core::follow_output_path(request.record);
+// throws: core::UsageError if a file that the caller writes would replace IN or OUT, or lie in one
+// of them or in a sealed tree that is read. in: of IN.
+void require_record_apart(const Request& request, const Request::Record& given,
+                          const struct stat& in, const Places& places) {
+  const core::OutputPath followed = core::follow_output_path(given.path);
   if (followed.stream) return;
-  const OutputPlace record{"--json", fs::absolute(followed.path)};
+  const OutputPlace record{given.option, fs::absolute(followed.path)};
   const auto refuse = [&](const char* what) {
     throw core::UsageError(
-        fmt::format("--json ({}) is {}; give another file", request.record, what));
+        fmt::format("{} ({}) is {}; give another file", given.option, given.path, what));
   };
   if (is_same_file(in, record.path)) refuse("IN");
   if (is_output(record.path, places)) refuse("OUT");
-  request.key_files.require_none("--json", record.path);
+  request.key_files.require_none(given.option, record.path);
   if (S_ISDIR(in.st_mode)) {
     require_apart_from_all(places.tree, request.in, record);
     const core::Descriptor out(open(places.out_path.c_str(), kPath));
@@ -368,7 +368,9 @@ Places look_at_places(const Request& request) {
     throw core::UsageError(fmt::format(
         "IN ({}) is neither a file nor a directory; - reads standard input", request.in));
   }
-  require_record_apart(request, in, places);
+  for (const Request::Record& record : request.records) {
+    require_record_apart(request, record, in, places);
+  }
   return places;
 }
 

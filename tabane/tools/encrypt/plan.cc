@@ -64,6 +64,16 @@ unsigned choose_threads(std::uint64_t files, std::uint64_t bytes, unsigned pus) 
   return std::max(1u, static_cast<unsigned>(pays));
 }
 
+std::uint64_t bytes_of(const Unit& unit, const Tree& tree, const Plan& plan) {
+  if (unit.pieces > 1) {
+    const std::uint64_t before = unit.piece * plan.piece_bytes;
+    return std::min(plan.piece_bytes, tree.files[unit.first_file].bytes - before);
+  }
+  std::uint64_t bytes = 0;
+  for (std::uint32_t i = 0; i < unit.files; ++i) bytes += tree.files[unit.first_file + i].bytes;
+  return bytes;
+}
+
 Plan make_plan(const Tree& tree, const PlanOptions& options) {
   Plan plan;
   const std::uint64_t bytes = tree.bytes();

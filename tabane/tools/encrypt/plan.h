@@ -36,6 +36,9 @@ struct Plan {
   std::vector<Unit> units;        // large ones first, so that the threads end together
 };
 
+// Of its part of the input.
+std::uint64_t bytes_of(const Unit& unit, const Tree& tree, const Plan& plan);
+
 Plan make_plan(const Tree& tree, const PlanOptions& options);
 
 // The number of threads that pays for this work: starting one must not take longer than what it

@@ -18,6 +18,7 @@
 #include "tabane/tools/encrypt/manifest_format.h"
 #include "tabane/tools/encrypt/sealed_format.h"
 #include "tabane/tools/encrypt/selection.h"
+#include "tabane/tools/encrypt/trace.h"
 #include "tabane/tools/encrypt/tree.h"
 
 namespace tabane::encrypt {
@@ -35,9 +36,13 @@ struct Request {
   Direction direction = Direction::encrypt;
   Cipher cipher = Cipher::aes_256_gcm;
   std::string in, out;  // out: not for verify
-  // A file that the caller is going to write, given by --json; empty: none. It must neither be IN
-  // or OUT nor lie there, nor in a sealed tree that IN is a part of.
-  std::string record;
+  // Files that the caller is going to write. None may be IN or OUT or lie there, nor in a sealed
+  // tree that IN is a part of.
+  struct Record {
+    const char* option;
+    std::string path;
+  };
+  std::vector<Record> records;
   crypto::KeyFiles key_files;  // that the caller reads what follows from; nothing replaces them
   MasterKey key;               // used if there is no passphrase; AES-128 takes the first 16 bytes
   bool has_key = true;         // false: only a passphrase, identities or recipients
@@ -102,6 +107,7 @@ struct Hooks {
   // throw Stopped.
   std::function<bool(std::uint64_t files, std::uint64_t of)> may_remove =
       [](std::uint64_t, std::uint64_t) { return false; };
+  Trace* trace = nullptr;  // gets what this process does; null: nobody wants it
   // Opens the coprocessor with this index; tests have one that fails.
   std::function<std::unique_ptr<device::Device>(std::size_t)> open_device = device::open_device;
 };

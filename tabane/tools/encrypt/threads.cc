@@ -91,9 +91,10 @@ class Queue {
 // What one thread does: units, file by file, in the job's format.
 class Worker {
  public:
-  Worker(JobState& job, Queue& queue, crypto::Engine engine, CopyPairs* copies)
+  Worker(JobState& job, Queue& queue, crypto::Engine engine, Trace* trace, CopyPairs* copies)
       : job_(job),
         queue_(queue),
+        trace_(trace),
         format_(make_format(job, engine, [&queue] { return queue.upcoming(); })),
         directories_(job) {
     if (copies == nullptr || !format_->works_at_once()) return;
@@ -102,10 +103,13 @@ class Worker {
 
   void work() {
     while (const std::optional<Taken> taken = queue_.next()) {
+      Traced traced(trace_, "unit");
+      if (trace_) tell_unit(*taken->unit, traced);
       if (sampler_) sampler_->before(*taken->unit);
       const bool whole = work_on(*taken);
       if (sampler_) sampler_->after(*taken->unit, whole && !job_.stop);
     }
+    const Traced traced(trace_, "last files");
     format_->finish();
     while (const auto task = queue_.next_changed()) {
       work_on(task, Unit{});
@@ -114,6 +118,11 @@ class Worker {
   }
 
  private:
+  void tell_unit(const Unit& unit, Traced& traced) const {
+    traced.set_files(job_.tree.path(job_.tree.files[unit.first_file]), unit.files,
+                     bytes_of(unit, job_.tree, queue_.plan()));
+  }
+
   // Returns whether all of it was worked on: what is skipped says nothing of the speed.
   bool work_on(const Taken& taken) {
     const Unit& unit = *taken.unit;
@@ -137,6 +146,7 @@ class Worker {
 
   JobState& job_;
   Queue& queue_;
+  Trace* const trace_;
   const std::unique_ptr<Format> format_;
   Directories directories_;
   std::optional<CopySampler> sampler_;
@@ -180,7 +190,7 @@ void run_job_threads(JobState& job, const Plan& plan, crypto::Engine engine, con
                      CopyPairs* copies, UnitSource* source) {
   Queue queue(job, plan, source);
   run_threads(
-      job, plan, [&] { Worker(job, queue, engine, copies).work(); }, hooks, source);
+      job, plan, [&] { Worker(job, queue, engine, hooks.trace, copies).work(); }, hooks, source);
 }
 
 }  // namespace tabane::encrypt

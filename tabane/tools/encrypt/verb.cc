@@ -59,6 +59,8 @@ struct Options {
   bool verbose = false;
   bool output_on_stdout = false;  // nothing else goes there
   JsonOption json;
+  std::optional<std::string> trace_file;
+  std::optional<Trace> trace;
 };
 
 constexpr std::array kCiphers = {Cipher::aes_256_gcm, Cipher::aes_128_cbc, Cipher::aes_256_cbc};
@@ -125,6 +127,9 @@ void check_standard_streams(Options& options) {
   if (options.json.to_stdout()) {
     throw core::UsageError("OUT and --json cannot both go to stdout; give --json=FILE");
   }
+  if (options.trace_file && core::leads_to(*options.trace_file, STDOUT_FILENO)) {
+    throw core::UsageError("OUT and --trace cannot both go to stdout; give another FILE");
+  }
   if (request.encrypts() && !request.force && isatty(STDOUT_FILENO)) {
     throw core::UsageError(
         "OUT is a terminal, which encrypted bytes would only confuse; --force writes them there");
@@ -170,7 +175,10 @@ void complete_request(Options& options) {
   check_standard_streams(options);
   note_key_files(options);
   request.selection = selection_of(options);
-  request.record = options.json.file();
+  if (const std::string file = options.json.file(); !file.empty()) {
+    request.records.push_back({"--json", file});
+  }
+  if (options.trace_file) request.records.push_back({"--trace", *options.trace_file});
   // Nobody would read it.
   request.measure_copy = !options.quiet || options.json.given();
 }
@@ -315,6 +323,10 @@ void allow_many_open_files() {
 
 void prepare(Options& options, comm::Comm* ranks) {
   options.json.check(false);
+  if (options.trace_file) {
+    require_writable_file("--trace ", *options.trace_file);
+    options.trace.emplace();
+  }
   complete_request(options);
   ranks ? forbid_core_dumps() : make_memory_unreadable();
   read_key(options, options.request);
@@ -400,12 +412,14 @@ int run(Options& options, comm::Comm* ranks, bool& lost) {
               {.stop_requested = [] { return StopOnSignal::requested(); },
                .places_are_fit = [&options] { options.json.allow_errors(); },
                .progress = [&progress](const Progress& now) { progress.show(now); },
-               .may_remove = says_yes},
+               .may_remove = says_yes,
+               .trace = options.trace ? &*options.trace : nullptr},
               ranks);
   lost = outcome.lost_ranks;
   progress.clear();
   print_outcome(options, outcome);
   options.json.write(to_json(options.request, outcome));
+  if (options.trace) core::write_output(*options.trace_file, trace_text(*options.trace));
   if (!outcome.complete) StopOnSignal::die_as_asked();
   return outcome.complete && outcome.failures.empty() ? kOk : kFailed;
 }
@@ -552,6 +566,9 @@ std::vector<Option> common_rows(Options& options) {
        {.choices = names_of(kEngines),
         .or_also = [](const std::string& name) { return name.starts_with("opencl:"); }}},
       options.json.row(),
+      {"--trace FILE", &options.trace_file,
+       "Write to FILE when each phase and each unit of work of each thread began and ended, as "
+       "trace events in JSON, which ui.perfetto.dev opens; of ranks, those of the first"},
       {"-q,--quiet", &options.quiet, "Show no progress and no summary"},
       {"-v,--verbose", &options.verbose,
        fmt::format("List all failures, not only the first {}", kFailuresShown)}};
