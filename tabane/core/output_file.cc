@@ -236,10 +236,10 @@ std::size_t remove_own_leftovers(int directory, const std::set<FileId>& keep) {
   return removed;
 }
 
-OutputFile::OutputFile(SharedDescriptor directory, std::string name, mode_t mode)
+OutputFile::OutputFile(SharedDescriptor directory, std::string name, mode_t mode, Until until)
     : directory_(std::move(directory)),
       name_(std::move(name)),
-      file_(directory_->get(), name_, mode) {}
+      file_(directory_->get(), name_, mode, {}, until) {}
 
 // Asks the file rather than reckoning with the umask: default access lists, mount options and
 // remote file systems have a say in the mode, too.

@@ -82,13 +82,14 @@ class OutputFile {
  public:
   // Makes the temporary file with permissions `mode`.
   // throws: core::SystemError naming the final file.
-  OutputFile(SharedDescriptor directory, std::string name, mode_t mode);
+  OutputFile(SharedDescriptor directory, std::string name, mode_t mode, Until until = Until::named);
 
   int fd() const { return file_.fd(); }
   const char* temporary_name() const { return file_.name(); }
 
   struct Commit {
-    bool replace = false;  // a regular file of this name; otherwise it is an error
+    bool replace = false;  // a regular file of this name, if it was `named` until now; otherwise
+                           // it is an error
     bool fsync = false;    // file and directory are on the disk before this returns
   };
   // Gives the file the mode (see set_mode()) and the times of `wanted` and its final name, and

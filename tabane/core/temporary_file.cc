@@ -55,6 +55,19 @@ bool lock(int file) {
   return ::fstat(file, &made) != 0 || made.st_nlink > 0;
 }
 
+// Without a capability, Linux before 6.10 names an unnamed file only by way of /proc.
+int link_unnamed(int file, int directory, const char* name) {
+  static std::atomic<bool> by_descriptor = true;
+  if (by_descriptor) {
+    if (::linkat(file, "", directory, name, AT_EMPTY_PATH) == 0) return 0;
+    if (errno != ENOENT) return -1;
+  }
+  const std::string path = "/proc/self/fd/" + std::to_string(file);
+  const int result = ::linkat(AT_FDCWD, path.c_str(), directory, name, AT_SYMLINK_FOLLOW);
+  if (result == 0) by_descriptor = false;
+  return result;
+}
+
 void require_replaceable(int directory, const std::string& name, const std::string& shown) {
   struct stat there {};
   if (::fstatat(directory, name.c_str(), &there, AT_SYMLINK_NOFOLLOW) != 0) return;
@@ -78,15 +91,45 @@ bool is_leftover(std::string_view name, mode_t mode) {
   return S_ISREG(mode) && (mode & S_ISVTX) != 0 && is_temporary_name(name);
 }
 
-TemporaryFile::TemporaryFile(int directory, std::string final_name, mode_t mode, std::string shown)
+bool unnamed_files_get_names(int directory) {
+  const Descriptor file(
+      ::openat(directory, ".", O_WRONLY | O_TMPFILE | O_CLOEXEC, S_IRUSR | S_IWUSR | S_ISVTX));
+  char name[32];
+  put_temporary_name(next_number(), name);
+  return file.valid() && link_unnamed(file.get(), directory, name) == 0 &&
+         ::unlinkat(directory, name, 0) == 0;
+}
+
+TemporaryFile::TemporaryFile(int directory, std::string final_name, mode_t mode, std::string shown,
+                             Until until)
     : directory_(directory),
       final_name_(std::move(final_name)),
-      shown_(shown.empty() ? final_name_ : std::move(shown)) {
-  create(mode);
+      shown_(shown.empty() ? final_name_ : std::move(shown)),
+      until_(until) {
+  if (until_ == Until::in_place) {
+    create_in_place(mode);
+  } else if (until_ == Until::named || !create_unnamed(mode)) {
+    until_ = Until::named;
+    create(mode);
+  }
 }
 
 TemporaryFile::~TemporaryFile() {
-  if (!renamed_) ::unlinkat(directory_, name_, 0);
+  if (renamed_ || until_ == Until::unnamed) return;
+  ::unlinkat(directory_, until_ == Until::named ? name_ : final_name_.c_str(), 0);
+}
+
+void TemporaryFile::create_in_place(mode_t mode) {
+  constexpr int kFlags = O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW;
+  do {
+    file_.reset(::openat(directory_, final_name_.c_str(), kFlags, mode & kPermissions));
+  } while (!file_.valid() && errno == EINTR);
+  if (!file_.valid()) throw SystemError("openat", shown_, errno);
+}
+
+bool TemporaryFile::create_unnamed(mode_t mode) {
+  file_.reset(::openat(directory_, ".", O_WRONLY | O_TMPFILE | O_CLOEXEC, mode & kPermissions));
+  return file_.valid();
 }
 
 void TemporaryFile::create(mode_t mode) {
@@ -111,6 +154,7 @@ void TemporaryFile::create(mode_t mode) {
 // The mark goes when the file has its name: a run that is killed in between leaves a whole file
 // with a bit that means nothing.
 void TemporaryFile::rename(bool replace, bool sticky) {
+  if (until_ != Until::named) return name_and_close();
   // Holds the lock until the file has its name.
   const Descriptor locked(::fcntl(file_.get(), F_DUPFD_CLOEXEC, 0));
   if (!locked.valid()) throw SystemError("fcntl", shown_, errno);
@@ -120,6 +164,19 @@ void TemporaryFile::rename(bool replace, bool sticky) {
   if (sticky || ::fstat(locked.get(), &named) != 0 || (named.st_mode & S_ISVTX) == 0) return;
   if (::fchmod(locked.get(), named.st_mode & kPermissionsAndIds) != 0) {
     throw SystemError("fchmod", shown_, errno);
+  }
+}
+
+void TemporaryFile::name_and_close() {
+  if (until_ == Until::unnamed && link_unnamed(file_.get(), directory_, final_name_.c_str()) != 0) {
+    throw SystemError("linkat", shown_, errno);
+  }
+  renamed_ = true;
+  try {
+    file_.close(shown_);
+  } catch (const SystemError&) {
+    ::unlinkat(directory_, final_name_.c_str(), 0);
+    throw;
   }
 }
 

@@ -20,33 +20,47 @@ bool is_temporary_name(std::string_view name);
 // TemporaryFile has the sticky bit, which means nothing else for a regular file.
 bool is_leftover(std::string_view name, mode_t mode);
 
+// What a file is until it is whole: under a temporary name; without any, so that it goes with the
+// process, if the file system has such files, otherwise `named`; or in the place of its final name,
+// which is for what can be told from a whole file.
+enum class Until { named, unnamed, in_place };
+
+// Whether an unnamed file in the directory can get a name. Makes a file there for a moment.
+bool unnamed_files_get_names(int directory);
+
 class TemporaryFile {
  public:
   // Makes a new file under a random name, so that it neither writes to nor follows
   // what exists. directory: open as long as this lives. final_name: for rename(). mode:
-  // permissions, before the umask; to them the sticky bit is added until rename(). shown: what
-  // errors call the file; empty: final_name. throws: SystemError naming it.
-  TemporaryFile(int directory, std::string final_name, mode_t mode, std::string shown = {});
+  // permissions, before the umask; to them the sticky bit is added until rename(), if the file has
+  // a name. shown: what errors call the file; empty: final_name. throws: SystemError naming it.
+  TemporaryFile(int directory, std::string final_name, mode_t mode, std::string shown = {},
+                Until until = Until::named);
   ~TemporaryFile();  // removes it unless it was renamed
   TemporaryFile(TemporaryFile&&) = delete;
   TemporaryFile& operator=(TemporaryFile&&) = delete;
 
   int fd() const { return file_.get(); }
-  const char* name() const { return name_; }
+  const char* name() const { return name_; }  // empty: it is not `named`
 
-  // Closes the file and gives it its final name. replace: a regular file of that name; nothing else
-  // is ever replaced. sticky: the file keeps this bit. throws: SystemError, also (EEXIST) if the
-  // name is taken; Error if something has the name that is not a regular file.
+  // Closes the file and gives it its final name. replace: a regular file of that name, only by a
+  // file that is `named`; nothing else is ever replaced. sticky: the file keeps this bit. throws:
+  // SystemError, also (EEXIST) if the name is taken; Error if something has the name that is not a
+  // regular file.
   void rename(bool replace, bool sticky = false);
 
  private:
   void create(mode_t mode);
+  void create_in_place(mode_t mode);
+  bool create_unnamed(mode_t mode);
+  void name_and_close();
   void take_name(bool replace);
   void rename_after_looking();
 
   int directory_;
   std::string final_name_, shown_;
-  char name_[32];
+  Until until_;
+  char name_[32] = {};
   Descriptor file_;
   bool renamed_ = false;
 };

@@ -2,15 +2,23 @@
 
 #include <fcntl.h>
 #include <gtest/gtest.h>
+#include <linux/filter.h>
+#include <linux/seccomp.h>
 #include <sys/file.h>
+#include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include <cerrno>
+#include <cstddef>
 #include <filesystem>
+#include <memory>
+#include <optional>
 #include <set>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include "tabane/core/cgroup.h"
@@ -112,6 +120,63 @@ TEST_F(Temporary, NeverReplacesALinkOrAFifo) {
   EXPECT_TRUE(fs::is_fifo(place_ / "fifo"));
   EXPECT_EQ(read_file(place_ / "target"), "kept");
   EXPECT_EQ(names().size(), 3u);
+}
+
+TEST_F(Temporary, HasNoNameUntilItIsRenamedIfItIsUnnamed) {
+  if (!unnamed_files_get_names(directory_.get())) GTEST_SKIP() << "not on this file system";
+  EXPECT_TRUE(names().empty());
+  TemporaryFile file(directory_.get(), "final", 0640, {}, Until::unnamed);
+  TemporaryFile late(directory_.get(), "final", 0640, {}, Until::unnamed);
+  write_all(file.fd(), "text", 4, "final");
+  EXPECT_TRUE(names().empty());
+  file.rename(false);
+  EXPECT_EQ(names(), std::set<std::string>{"final"});
+  EXPECT_EQ(read_file(place_ / "final"), "text");
+  try {
+    late.rename(false);
+    FAIL();
+  } catch (const SystemError& error) {
+    EXPECT_EQ(error.code(), EEXIST);
+  }
+  EXPECT_EQ(read_file(place_ / "final"), "text");
+}
+
+TEST_F(Temporary, HasItsNameAtOnceAndGoesUnlessItIsWholeIfItIsInPlace) {
+  const auto make = [this] {
+    return std::make_unique<TemporaryFile>(directory_.get(), "final", 0640, "", Until::in_place);
+  };
+  {
+    const auto dropped = make();
+    EXPECT_THROW(make(), SystemError);
+    EXPECT_EQ(names(), std::set<std::string>{"final"});
+  }
+  EXPECT_TRUE(names().empty());
+  make()->rename(false);
+  EXPECT_EQ(names(), std::set<std::string>{"final"});
+}
+
+// As Linux before 6.10 does for most users.
+TEST_F(Temporary, GetsItsNameByWayOfProcWhereItsDescriptorIsNotEnough) {
+  std::thread([&] {
+    sock_filter program[] = {
+        BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(seccomp_data, nr)),
+        BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_linkat, 0, 3),
+        BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(seccomp_data, args[4])),
+        BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, AT_EMPTY_PATH, 0, 1),
+        BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | ENOENT),
+        BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
+    };
+    const sock_fprog filter{6, program};
+    if (::prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0 ||
+        ::prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &filter) != 0) {
+      GTEST_SKIP() << "system calls cannot be filtered here";
+    }
+    if (!unnamed_files_get_names(directory_.get())) GTEST_SKIP() << "not on this file system";
+    for (const char* name : {"first", "second"}) {
+      TemporaryFile(directory_.get(), name, 0600, {}, Until::unnamed).rename(false);
+    }
+    EXPECT_EQ(names(), (std::set<std::string>{"first", "second"}));
+  }).join();
 }
 
 namespace fs = std::filesystem;

@@ -206,6 +206,11 @@ class Restorer {
 
 }  // namespace
 
+bool is_unfinished(int root) {
+  struct stat status {};
+  return fstat(root, &status) == 0 && (status.st_mode & 07777) == kUnfinishedRoot;
+}
+
 // Calling umask() changes it for a moment, in which another thread may make a file.
 mode_t process_umask() {
   constexpr std::string_view kField = "\nUmask:\t";

@@ -33,6 +33,7 @@ mode_t output_mode(mode_t source, const ModePolicy& policy);
 // nobody else can write, tells a job that goes on after a kill that OUT is not one that the user
 // has made, whose mode is to stay.
 inline constexpr mode_t kUnfinishedRoot = 01700;
+bool is_unfinished(int root);
 
 // Those of an open file or directory that may be in a manifest, sorted by name; none where the file
 // system has none. throws: core::SystemError; core::Error if they are too large for a manifest.

@@ -153,7 +153,7 @@ double CopySampler::copy(const Unit& unit, const std::vector<Part>& parts) {
     const core::Descriptor in(openat(from->get(), tree_.name(file.name_at),
                                      O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK));
     if (!in.valid()) throw core::SystemError("open", tree_.path(file), errno);
-    copies.push_back(std::make_unique<core::OutputFile>(to_, "a copy", 0600));
+    copies.push_back(std::make_unique<core::OutputFile>(to_, "a copy", 0600, core::Until::unnamed));
     const double reads = pairs_.now();
     copy_part(in.get(), copies.back()->fd(), part);
     seconds += pairs_.now() - (is_large(tree_, unit) ? reads : opens);

@@ -106,8 +106,10 @@ void JobState::note(std::uint32_t file, const DiffersFromManifest& difference) {
 }
 
 bool JobState::is_leftover(std::uint32_t file, const std::exception& error) const {
+  const TreeFile& found = tree.files[file];
   return scan_may_hold_leftovers && dynamic_cast<const DamageError*>(&error) &&
-         core::is_leftover(tree.name(tree.files[file].name_at), S_IFREG | tree.files[file].mode);
+         (core::is_leftover(tree.name(found.name_at), S_IFREG | found.mode) ||
+          (found.bytes == 0 && is_unfinished(in_root)));
 }
 
 bool JobState::can_be_redone(std::uint32_t file, const std::exception& error) {
@@ -224,7 +226,11 @@ bool FileTask::open_output(std::uint64_t least_bytes, std::uint64_t most_bytes,
     put_record();
     return false;
   }
-  output_.emplace(out_directory_, out_name_, wanted().st_mode);
+  constexpr std::uint64_t kWrittenAtOnce = 4096;  // a page: all of it or nothing
+  const bool in_place =
+      job_.small_in_place && least_bytes + job_.seal->embedded.size() <= kWrittenAtOnce;
+  output_.emplace(out_directory_, out_name_, wanted().st_mode,
+                  in_place ? core::Until::in_place : job_.outputs);
   return true;
 }
 
@@ -380,12 +386,12 @@ void FileTask::commit() {
   if (output_) {
     // A rank that was given up must not replace what has been done in its place.
     if (job_.role == Role::worker && job_.stop) throw Stopped();
-    if (job_.request.key_files.find(out_directory_->get(), out_name_.c_str()) != nullptr) {
+    const bool replaces = job_.request.replaces() || job_.replaces;
+    if (replaces && job_.request.key_files.find(out_directory_->get(), out_name_.c_str())) {
       throw core::Error("a file of keys that this job reads is there, which nothing replaces");
     }
     give_attributes();
-    output_->commit(wanted(), {.replace = job_.request.replaces() || job_.replaces,
-                               .fsync = job_.request.fsync});
+    output_->commit(wanted(), {.replace = replaces, .fsync = job_.request.fsync});
   }
   put_record();
   count_as_done(in_bytes());

@@ -66,7 +66,11 @@ struct JobState {
   bool scan_may_hold_leftovers = false;
   ModePolicy modes;
   Role role = Role::alone;
-  std::atomic<bool> replaces = false;  // outputs that are there, beside what the request says
+  std::atomic<bool> replaces = false;        // outputs that are there, beside what the request says
+  core::Until outputs = core::Until::named;  // unnamed: of a job that replaces nothing
+  // Whether sealed files that one call writes are made in place. A kill leaves them empty, and OUT
+  // with the mode kUnfinishedRoot.
+  bool small_in_place = false;
 
   std::atomic<bool> stop = false;
   std::atomic<std::uint64_t> files_done = 0, files_kept = 0;

@@ -254,6 +254,12 @@ class FilesJob {
                    .authenticated = manifest_ != nullptr,
                    .preserve = request_.preserve,
                    .mask = process_umask()};
+    // An empty OUT has no other file system below it.
+    if (is_tree_ && out_root_.valid() && !request_.replaces() && ranks_.alone() &&
+        core::unnamed_files_get_names(out_root_.get())) {
+      job_->outputs = core::Until::unnamed;
+      job_->small_in_place = request_.seals() && !request_.fsync && is_unfinished(out_root_.get());
+    }
     if (places_.tree_as_read) job_->in_tree = &*places_.tree_as_read;
     if (!places_.output_name.empty()) {
       file_written_ = single_file(places_.output_name, 0);

@@ -301,7 +301,7 @@ std::string removals_text(const JobReport& outcome, std::size_t most) {
 
 std::string temporaries_text(const JobReport& outcome, std::size_t most) {
   return lines_of(outcome.temporaries, most,
-                  "left out: {} has the name of an interrupted run's temporary file\n");
+                  "left out: {} is what an interrupted run has left of a file\n");
 }
 
 namespace {
@@ -350,9 +350,8 @@ std::string trace_text(const Trace& trace) {
                       {"ts", microseconds(event.begin - begin)},
                       {"dur", microseconds(event.end - event.begin)}};
     if (event.files > 0) {
-      json["args"] = {{"first_file", lossy_utf8(event.file)},
-                      {"files", event.files},
-                      {"bytes", event.bytes}};
+      json["args"] = {
+          {"first_file", lossy_utf8(event.file)}, {"files", event.files}, {"bytes", event.bytes}};
     }
     text += json.dump() + (&event == &trace.events().back() ? "\n" : ",\n");
   }

@@ -77,15 +77,12 @@ OutputRoot open_output_root(const Places& places, const Request& request) {
     throw core::SystemError("make the directory", request.out, errno);
   }
   root.directory.reset(open(places.out_path.c_str(), kOpenRoot));
-  struct stat status {};
-  if (!root.directory.valid() || fstat(root.directory.get(), &status) != 0) {
-    throw core::SystemError("open", places.out_path, errno);
-  }
+  if (!root.directory.valid()) throw core::SystemError("open", places.out_path, errno);
   // Single files may go into one directory side by side.
   if (!is_tree) {
     JobLock::require_free(root.directory.get(), request.out);
-  } else if ((status.st_mode & 07777) == kUnfinishedRoot) {
-    root.made = true;
+  } else {
+    root.made = root.made || is_unfinished(root.directory.get());
   }
   return root;
 }
