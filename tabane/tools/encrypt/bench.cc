@@ -4,6 +4,7 @@
 
 #include <optional>
 
+#include "tabane/core/error.h"
 #include "tabane/core/topology.h"
 #include "tabane/core/units.h"
 #include "tabane/crypto/engine.h"
@@ -15,7 +16,7 @@ namespace tabane::bench {
 namespace {
 
 constexpr std::uint64_t kMiB = std::uint64_t{1} << 20;
-constexpr double kResidentLimit = 96.0 * kMiB;
+constexpr double kResidentLimit = 48.0 * kMiB;
 
 struct Bench {
   Panel& panel;
@@ -68,7 +69,7 @@ void ask_large_files(Bench& bench, Workplace& place, const CipherKind& kind, Dir
                      const std::string& name) {
   Question question{name, "B/s", place.tabane(kind, direction, {}), {}};
   question.measure = whole_commands(bench.panel.settings());
-  question.peers = {place.parallel_cp(direction, 0.8), place.openssl_enc(kind, direction, 4)};
+  question.peers = {place.parallel_cp(direction, 0.9), place.openssl_enc(kind, direction, 4)};
   // Without the copying that the summary compares with.
   question.peers.push_back(place.tabane(kind, direction, {"-q"}));
   if (direction == Direction::encrypt && kind.chained()) {
@@ -163,7 +164,7 @@ void ask_about_small_files(Bench& bench) {
                       place.tabane(gcm(), direction, {}),
                       {}};
     question.measure = whole_commands(bench.panel.settings());
-    question.peers = {place.cp(direction, 1), place.parallel_cp(direction, 0),
+    question.peers = {place.cp(direction, 1), place.parallel_cp(direction, 0.8),
                       place.tabane(gcm(), direction, {"-q"}),
                       place.tabane(gcm(), direction, {"-t", "1"})};
     question.ours.amount = static_cast<double>(place.files());
@@ -204,6 +205,38 @@ void ask_about_one_file(Bench& bench) {
   }
 }
 
+// 2 GiB in many files: what a run holds at most, and what each further file takes.
+void ask_about_many_files(Bench& bench) {
+  constexpr std::size_t kFolders = 400, kFiles = 500, kFew = kFolders / 10;
+  constexpr std::uint64_t kBytes = 2048 * kMiB / (kFolders * kFiles);
+  const std::string name = "200000 files of 10 KiB, encrypt aes-256-gcm";
+  if (!bench.panel.wants(name)) return;
+  const auto peak_of = [&](std::size_t folders) {
+    Workplace place(bench.panel.settings(), bench.pool, bench.total);
+    const std::string missing = place.missing(folders * kFiles * (kBytes + 4096));
+    if (!missing.empty()) throw core::Error(missing);
+    place.fill(folders, kFiles, kBytes);
+    Usage used;
+    place.tabane(gcm(), Direction::encrypt, {"-q"}, &used).work(1);
+    return static_cast<double>(used.peak_resident_bytes);
+  };
+  try {
+    const double few = peak_of(kFew), all = peak_of(kFolders);
+    bench.panel.tell({.question = name,
+                      .unit = "B",
+                      .figure = "resident memory, at most",
+                      .value = all,
+                      .limit = 64.0 * kMiB});
+    bench.panel.tell({.question = name,
+                      .unit = "B",
+                      .figure = "resident memory, each file beyond 20000",
+                      .value = (all - few) / ((kFolders - kFew) * kFiles),
+                      .limit = 40});
+  } catch (const core::Error& reason) {
+    bench.panel.skip(name, reason.what());
+  }
+}
+
 void ask_all(Panel& panel) {
   std::vector<unsigned> pus;
   const core::Topology topology = core::Topology::detect();
@@ -214,6 +247,8 @@ void ask_all(Panel& panel) {
   panel.part("large files", [&] { ask_about_large_files(bench); });
   panel.part("small files", [&] { ask_about_small_files(bench); });
   panel.part("one file", [&] { ask_about_one_file(bench); });
+  panel.part("many files", [&] { ask_about_many_files(bench); });
+  panel.part("a disk", [&] { ask_disk(panel, pool, bench.total); });
   panel.part("trees", [&] { ask_trees(panel, pool, bench.total); });
   const std::string name = "all works above";
   if (bench.total.peak_resident_bytes > 0 && panel.wants(name)) {
@@ -225,7 +260,7 @@ void ask_all(Panel& panel) {
   }
 }
 
-const RegisteredTopic kTopic({"aes", "encrypting files", ask_all});
+const RegisteredTopic kTopic({"encrypt", "encrypting files", ask_all});
 
 }  // namespace
 }  // namespace tabane::bench

@@ -194,6 +194,13 @@ Contender Workplace::ours(std::string name, Command command, Usage* usage) const
   return e;
 }
 
+Contender Workplace::tabane_one_file(const CipherKind& kind) const {
+  Contender e =
+      ours("tabane", tabane_command(kind, Direction::encrypt, plain_ / names_[0], out_), nullptr);
+  e.before = [out = out_] { make_empty(out); };
+  return e;
+}
+
 Contender Workplace::update(const CipherKind& kind) const {
   return ours(
       "tabane encrypt --update",

@@ -60,6 +60,8 @@ class Workplace {
   // copy_file_range of flat files in this process.
   Contender copy_alone(Direction direction) const;
 
+  // tabane encrypts the first file alone.
+  Contender tabane_one_file(const CipherKind& kind) const;
   // tabane brings the sealed files up to date, and looks at them without opening them.
   Contender update(const CipherKind& kind) const;
   Contender quick_verify(const CipherKind& kind) const;

@@ -1,6 +1,8 @@
 #include "tabane/tools/encrypt/bench_trees.h"
 
+#include <algorithm>
 #include <exception>
+#include <iterator>
 #include <utility>
 
 #include "tabane/core/error.h"
@@ -65,11 +67,15 @@ OtherPrograms::~OtherPrograms() {
 Contender OtherPrograms::age(double target) const {
   const fs::path identity = folder_ / "age-identity", recipient = folder_ / "age-recipient";
   const std::string processes = place_.processes();
-  Contender e = place_.contender(
-      "xargs -P" + processes + " age",
-      {"xargs", "-0", "-a", place_.list("age names", place_.names()), "-P", processes, "-I{}",
-       "age", "-R", recipient, "-o", place_.out() / "{}", place_.plain() / "{}"},
-      target);
+  const auto age_of = [&](const std::string& name) {
+    return Command{"age", "-R", recipient, "-o", place_.out() / name, place_.plain() / name};
+  };
+  Command many{"xargs", "-0",      "-a",  place_.list("age names", place_.names()),
+               "-P",    processes, "-I{}"};
+  std::ranges::copy(age_of("{}"), std::back_inserter(many));
+  Contender e = place_.files() == 1
+                    ? place_.contender("age", age_of(place_.names()[0]), target)
+                    : place_.contender("xargs -P" + processes + " age", many, target);
   if (!in_path("age") || !in_path("age-keygen")) e.missing = "age was not found";
   if (!e.missing.empty()) return e;
   try {
@@ -186,6 +192,19 @@ void ask_about_small_files(Panel& panel, core::PinnedPool& pool, Usage& total) {
   panel.ask(question);
 }
 
+void ask_about_one_small_file(Panel& panel, core::PinnedPool& pool, Usage& total) {
+  const std::string name = "1 file of 1 KiB beside age, encrypt aes-256-gcm";
+  if (!panel.wants(name)) return;
+  Workplace place(panel.settings(), pool, total);
+  const std::string missing = place.missing(1024);
+  if (!missing.empty()) return panel.skip(name, missing);
+  place.fill(0, 1, 1024);
+  OtherPrograms programs(place);
+  Question question{name, "B/s", place.tabane_one_file(gcm()), {programs.age(1 / 1.5)}};
+  question.measure = whole_commands(panel.settings());
+  panel.ask(question);
+}
+
 // One command against one other on trees that no run changes.
 void ask_one(Panel& panel, const Workplace& place, const std::string& name, Contender ours,
              Contender peer) {
@@ -231,6 +250,7 @@ void ask_about_unchanged_trees(Panel& panel, core::PinnedPool& pool, Usage& tota
 void ask_trees(Panel& panel, core::PinnedPool& pool, Usage& total) {
   ask_about_large_files(panel, pool, total);
   ask_about_small_files(panel, pool, total);
+  ask_about_one_small_file(panel, pool, total);
   ask_about_unchanged_trees(panel, pool, total);
 }
 

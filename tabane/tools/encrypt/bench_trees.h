@@ -11,4 +11,7 @@ namespace tabane::bench {
 // total: gets what all runs of tabane use.
 void ask_trees(Panel& panel, core::PinnedPool& pool, Usage& total);
 
+// Files on ext4, mounted from a file, against copying them, with and without waiting for the disk.
+void ask_disk(Panel& panel, core::PinnedPool& pool, Usage& total);
+
 }  // namespace tabane::bench

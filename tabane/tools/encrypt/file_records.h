@@ -25,7 +25,7 @@ struct FileRecord {
 // Records by the index of the file in its tree. Until put() was called, one is not known.
 class FileRecords {
  public:
-  static constexpr std::uint64_t kMostInMemory = 1'000'000;  // 80 MB
+  static constexpr std::uint64_t kMostInMemory = 100'000;  // 8 MB
 
   // spill_directory: where a file without a name is made if there are more records than
   // most_in_memory; where that cannot be, they are held in memory all the same. throws:
