@@ -6,6 +6,9 @@
 #       -DBUILD=OUTPUT -P …
 cmake_policy(VERSION 3.25)
 set(groups Measure Tune Protect Solve)
+# In this order inside their groups, before all others.
+set(order survey compare report study time tune run encrypt decrypt verify keygen rekey epub
+    linpack scg slalom matmul mine)
 set(text "=[ \n]*\"[^\"]*\"([ \n]*\"[^\"]*\")*,[ \n]*")
 set(head "{[ \n]*(\\.name ${text}\\.what ${text}(\\.group = \"([A-Za-z]+)\",)?)")
 foreach(file IN LISTS FILES)
@@ -40,8 +43,14 @@ list(REMOVE_DUPLICATES groups)
 list(REMOVE_ITEM groups studies)
 set(verbs "")
 foreach(group IN LISTS groups)
+  foreach(name IN LISTS order)
+    set(found ${in_${group}})
+    list(FILTER found INCLUDE REGEX "^&${name}_verb")
+    list(APPEND verbs ${found})
+  endforeach()
   list(APPEND verbs ${in_${group}})
 endforeach()
+list(REMOVE_DUPLICATES verbs)
 list(JOIN verbs ", " verbs)
 list(JOIN in_studies ", " studies)
 file(WRITE ${VERBS} "#include \"tabane/program/command.h\"

@@ -286,22 +286,30 @@ std::size_t distance(const std::string& a, const std::string& b) {
   return row[b.size()];
 }
 
-// The option that was probably meant.
-std::string advice_for_option(const std::vector<Option>& options, const std::string& word) {
+// " (did you mean NAME?)", the name that is nearest to a word; empty: none is near.
+std::string did_you_mean(const Words& names, const std::string& word) {
   constexpr std::size_t kFarthest = 2, kLongest = 64;
-  const std::string name = word.substr(0, word.find('='));
-  if (!name.starts_with("--") || name.size() > kLongest) return "";
+  if (word.size() > kLongest) return "";
   std::string nearest;
-  std::size_t least = kFarthest + 1;
-  for (const Option& option : options) {
-    if (option.is_positional() || option.rules.hidden) continue;
-    const std::size_t apart =
-        name.size() > 3 && option.name().starts_with(name) ? 0 : distance(name, option.name());
+  std::size_t least = std::min(kFarthest, word.size() / 2) + 1;
+  for (const std::string& name : names) {
+    const std::size_t apart = word.size() > 3 && name.starts_with(word) ? 0 : distance(word, name);
     if (apart >= least) continue;
     least = apart;
-    nearest = option.name();
+    nearest = name;
   }
   return nearest.empty() ? "" : fmt::format(" (did you mean {}?)", nearest);
+}
+
+std::string advice_for_option(const std::vector<Option>& options, const std::string& word) {
+  if (word == "--version" || word == "-V") return "; write tabane --version";
+  const std::string name = word.substr(0, word.find('='));
+  if (!name.starts_with("--")) return "";
+  Words names;
+  for (const Option& option : options) {
+    if (!option.is_positional() && !option.rules.hidden) names.push_back(option.name());
+  }
+  return did_you_mean(names, name);
 }
 
 // A word that was meant as a value, after a blank: of --json, or a further one of a list.
@@ -329,10 +337,17 @@ void require_known(const std::vector<Option>& options, const Words& unknown, con
   const auto is_command = [](const Option& option) { return option.rules.is_command; };
   const bool may_be_of_command = std::ranges::any_of(options, is_command) &&
                                  std::ranges::find(arguments, "--") == arguments.end();
+  const auto name = std::ranges::find_first_of(arguments, below);
+  if (word.starts_with('-') && name != arguments.end())
+    throw UsageError(fmt::format("write '{}' before '{}'", *name, word));
   if (word.starts_with('-'))
     throw UsageError(fmt::format(
         "there is no option '{}'{}{}", word, advice_for_option(options, word),
         may_be_of_command ? "; if it is the command's, write -- before the command" : ""));
+  for (const std::string& typed : below.empty() ? Words() : arguments) {
+    const std::string meant = did_you_mean(below, typed);
+    if (!meant.empty()) throw UsageError(fmt::format("there is no '{}'{}", typed, meant));
+  }
   if (!below.empty())
     throw UsageError(fmt::format("there is no '{}'; legal are {}", word, fmt::join(below, ", ")));
   throw UsageError(fmt::format("'{}' is an argument too many{}", word,

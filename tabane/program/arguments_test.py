@@ -121,7 +121,7 @@ class Paths(Case):
         self.refused("is not empty", "encrypt", source, self.folder / "full")
         self.refused("there is no directory", "encrypt", source, missing / "out")
         self.refused("there is no directory", "encrypt", source / "letter", missing / "out")
-        self.refused("lies inside IN", "encrypt", source, source / "out")
+        self.refused("is inside IN", "encrypt", source, source / "out")
         (self.folder / "file").touch()
         self.refused("IN is a directory, so OUT", "encrypt", source, self.folder / "file")
         self.refused("holds no sealed file", "verify", source, code=1)

@@ -39,11 +39,6 @@ int code_of(const std::exception& error) {
   return kFailed;
 }
 
-// What is wrong with arguments is said by their verb.
-std::string speaker(const Given& given, const std::exception& error) {
-  return (code_of(error) == kUsage ? given.verb : tabane_program.name) + ": ";
-}
-
 int fail(const std::exception& error, int code, const std::string& speaker = "tabane: ") {
   fail(speaker + sentence_of(error), code);
   if (const auto* more = dynamic_cast<const MoreLines*>(&error)) {
@@ -71,7 +66,7 @@ int run(int argc, char** argv) {
     return call.run();
   } catch (const std::exception& error) {
     write_error(call.given, sentence_of(error), code_of(error));
-    return fail(error, code_of(error), speaker(call.given, error));
+    return fail(error, code_of(error), call.given.verb + ": ");
   }
 }
 
@@ -105,7 +100,12 @@ Definition define_program() {
 
 constinit const Verb tabane_program{
     .name = "tabane",
-    .what = "Bundle cores, memory and machines into one fast job, and show its limits",
+    .what = "Measure and tune parallel machines, and the programs that run on them",
+    .examples =
+        "  tabane survey                     measures this machine in two minutes, and writes a page\n"
+        "  tabane time 'sort a' 'sort --parallel=1 a'\n"
+        "                                    which is faster, by how much, and how certain is it\n"
+        "  tabane tune -- ./solver           finds the threads, places and memory that are fastest",
     .define = define_program,
     .below = kVerbs};
 

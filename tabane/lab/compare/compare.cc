@@ -79,7 +79,7 @@ namespace {
 
 std::string why_not_compared(const Result& a, const Result& b) {
   if (a.version != b.version)
-    return fmt::format("measured in different ways: version {} of the probe, {} in the baseline",
+    return fmt::format("not comparable: the way of measuring has changed: version {} of the probe, {} in the baseline",
                        b.version, a.version);
   if (const std::string fixed = held_apart(a.details, b.details); !fixed.empty()) return fixed;
   if (a.unit != b.unit) return fmt::format("in {}, in the baseline in {}", b.unit, a.unit);
@@ -253,7 +253,7 @@ View bars_of(const BesideBaseline& other, const std::string& label, const std::s
   std::stable_sort(bars.bars.begin(), bars.bars.end(),
                    [](const Bar& a, const Bar& b) { return a.group < b.group; });
   return {.name = fmt::format("compare.ratios.{}", other.side + 1),
-          .title = fmt::format("{} beside {}: ratios", label, baseline),
+          .title = fmt::format("{} and {}: ratios", label, baseline),
           .note = fmt::format("{} / {} with 95 % intervals; where no difference was seen there is "
                               "no bar.",
                               label, baseline),
@@ -280,12 +280,12 @@ void add_results(Record& record, const BesideBaseline& other, const std::string&
   }
 }
 
-// "A beside B and C", "A beside B and 3 others"
+// "A and B compared with C"
 std::string title_of(const std::vector<Side>& sides, std::size_t baseline) {
   std::vector<std::string> others;
   for (std::size_t i = 0; i < sides.size(); ++i)
     if (i != baseline) others.push_back(sides[i].label);
-  return fmt::format("{} beside {}", join(others), sides[baseline].label);
+  return fmt::format("{} compared with {}", join(others), sides[baseline].label);
 }
 
 void check(const std::vector<Side>& sides) {

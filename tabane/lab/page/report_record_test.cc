@@ -263,7 +263,7 @@ void add_surroundings(Record& r, std::size_t pus) {
        "Ask for huge pages with madvise, or write \"always\" to the setting."},
       {"governor_unknown", "The frequency governor cannot be read.",
        "Frequencies may have moved during the survey.", "Compare the core rate before and after."}};
-  r.advice = {{"huge_pages_fork", "Give programs that hold much memory and fork huge pages",
+  r.advice = {{"huge_pages_fork", "Use huge pages for programs that hold much memory and fork",
                "a fork with 4 GiB held takes 350 µs instead of 38 ms",
                "tabane run --huge-pages -- COMMAND"},
               {"smaller_cache", "Block loops for 8 MiB of shared cache, not for 32 MiB",

@@ -168,7 +168,7 @@ std::string comparisons_section(const Record& record) {
   }
   return section("comparisons", "Comparisons",
                  "tabane and its peer are measured in turn. Ratios are medians of pairs with their "
-                 "95 % interval; a figure without a peer stands beside its limit.",
+                 "95 % interval; a figure without a peer is shown with its limit.",
                  out);
 }
 

@@ -338,7 +338,7 @@ std::string note_of(const Matrix& matrix, const std::vector<PairValue>& pairs) {
                           [](const PairValue& a, const PairValue& b) { return a.value < b.value; });
   return fmt::format(
       "A line of memory goes from PU to PU in {} at the median. The nearest pair, {} and {}, needs "
-      "{}. The farthest, {} and {}, needs {}, {:.3g} times as long. PUs stand in topology order, "
+      "{}. The farthest, {} and {}, needs {}, {:.3g} times as long. PUs are in topology order, "
       "so blocks on the diagonal are groups that share a cache.",
       middle, matrix.rows[near->from], matrix.columns[near->to], show(near->value, matrix.unit),
       matrix.rows[far->from], matrix.columns[far->to], show(far->value, matrix.unit),

@@ -233,7 +233,7 @@ void Json::refuse(const char* wanted) const {
   static constexpr const char* kKinds[] = {"null",           "true or false", "a whole number",
                                            "a whole number", "a number",      "text",
                                            "a list",         "an object"};
-  throw exception(fmt::format("{} stands where {} should", kKinds[value_.index()], wanted));
+  throw exception(fmt::format("{} is where {} should be", kKinds[value_.index()], wanted));
 }
 
 double Json::number() const {

@@ -240,7 +240,7 @@ std::optional<PagesPoint> largest_common(const Record& record, const char* view)
 std::optional<Found> huge_pages_for_forks(const Record& record) {
   const auto point = largest_common(record, "fork.cost");
   if (!point || point->small < kShortFork || point->small < kWorthIt * point->huge) return {};
-  return Found{{"huge_pages_fork", "Give programs that hold much memory and fork huge pages",
+  return Found{{"huge_pages_fork", "Use huge pages for programs that hold much memory and fork",
                 fmt::format("a fork with {} held takes {} instead of {}", show(point->x, "B"),
                             show(point->huge, "s"), show(point->small, "s")),
                 "tabane run --huge-pages -- COMMAND"},
@@ -250,8 +250,8 @@ std::optional<Found> huge_pages_for_forks(const Record& record) {
 std::optional<Found> huge_pages_for_access(const Record& record) {
   const auto point = largest_common(record, "memory.latency");
   if (!point || point->small < kWorthIt * point->huge) return {};
-  return Found{{"huge_pages_access", "Give programs that jump about in large arrays huge pages",
-                fmt::format("a load from {} takes {} instead of {}", show(point->x, "B"),
+  return Found{{"huge_pages_access", "Use huge pages for programs that access large arrays at random",
+                fmt::format("a load from an array of {} takes {} instead of {}", show(point->x, "B"),
                             show(point->huge, "ns"), show(point->small, "ns")),
                 "tabane run --huge-pages -- COMMAND"},
                point->small / point->huge};
@@ -312,11 +312,11 @@ std::optional<Found> smaller_cache(const Record& record) {
        fmt::format("Block loops for {} of shared cache, not for the {} that the system "
                    "states",
                    show(real, "B"), show(*stated, "B")),
-       fmt::format("a load from {} takes {}, from half of what is stated {}", show(real, "B"),
+       fmt::format("a load from an array of {} takes {}, from one of {} {}", show(real, "B"),
                    show(curve->y[static_cast<std::size_t>(std::ranges::find(curve->x, real) -
                                                           curve->x.begin())],
                         "ns"),
-                   show(at_stated, "ns")),
+                   show(*stated / 2, "B"), show(at_stated, "ns")),
        ""},
       at_stated / between};
 }
@@ -335,7 +335,7 @@ std::optional<Found> near_pairs(const Record& record) {
   const std::string worst = pair_text(result->details, "worst_pair");
   if (!least || !most || best.empty() || worst.empty() || *most < 1.5 * *least) return {};
   return Found{{"near_pairs", "Put processes that talk to each other on CPUs that are near",
-                fmt::format("a line goes between CPUs {} in {}, between {} in {}", best,
+                fmt::format("a cache line goes between CPUs {} in {}, between CPUs {} in {}", best,
                             show(*least, "ns"), worst, show(*most, "ns")),
                 fmt::format("tabane run -c {} -- COMMAND", best)},
                *most / *least};
@@ -347,7 +347,7 @@ std::optional<Found> tree_of_forks(const Record& record) {
   if (gain == nullptr || tree == nullptr || !gain->value || !gain->interval || !tree->value)
     return {};
   if (gain->interval->low < kWorthIt) return {};
-  return Found{{"tree_of_forks", "Start many processes by a tree of forks, as tabane's teams do",
+  return Found{{"tree_of_forks", "Start many processes by a tree of forks, as a team of tabane does",
                 fmt::format("starting and joining takes {} instead of {}", show(*tree->value, "s"),
                             show(*tree->value * *gain->value, "s")),
                 ""},

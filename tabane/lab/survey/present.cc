@@ -287,7 +287,7 @@ Judgement base_case(const Counts& c) {
   if (c.with_limit == 0) return {kNotApplicable, "No figure is given as a share or a speedup."};
   return {kKept,
           fmt::format("{} figures are given as shares of a limit; the limit's absolute value "
-                      "and origin stand beside each.",
+                      "and origin are given with each.",
                       c.with_limit)};
 }
 
@@ -331,7 +331,7 @@ Judgement normality(const Counts& c) {
 Judgement comparisons(const Record& record) {
   if (record.find_view("ladder") == nullptr)
     return {kNotApplicable, "Alternatives are not compared; figures are held against limits."};
-  return {kPartly, "The variants in the ladder stand side by side without a test of difference."};
+  return {kPartly, "The variants in the ladder are shown without a test of their differences."};
 }
 
 Judgement middle(const Counts& c) {
@@ -373,7 +373,7 @@ Judgement parallel_time(const Record& record) {
 Judgement bounds(const Counts& c) {
   if (c.directed == 0) return nothing_measured();
   return {c.with_limit >= c.directed ? kKept : kPartly,
-          fmt::format("{} of {} figures stand beside an upper bound.", c.with_limit, c.directed)};
+          fmt::format("{} of {} figures are shown with an upper bound.", c.with_limit, c.directed)};
 }
 
 Judgement plots(const Record& record) {
@@ -413,7 +413,7 @@ std::vector<ChecklistRow> fill_checklist(const Record& record) {
   add("Everything that may change the figures is written down.", setup(record));
   add("Parallel times say how workers were synchronised and times summarised.",
       parallel_time(record));
-  add("Figures stand beside the best that is possible.", bounds(c));
+  add("Figures are shown with the best that is possible.", bounds(c));
   add("Plots show enough, and join points only where that means something.", plots(record));
   return rows;
 }

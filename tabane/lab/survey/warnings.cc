@@ -118,7 +118,7 @@ void check_virtual(const Environment& environment, Warnings& warnings) {
   warnings.push_back(
       {"virtual_machine", std::move(seen),
        "neighbours change the figures, and caches and NUMA nodes may be shown wrongly",
-       "measure again at another time; for final figures use a machine itself"});
+       "measure again at another time; for final figures measure on bare metal"});
 }
 
 // The kernel compares the counter with other clocks all the time, and drops it when it drifts.
@@ -175,12 +175,12 @@ void check_memory(const Environment& environment, const core::Topology& topology
   if (topology.numa_nodes().size() < 2) return;
   if (environment.numa_balancing > 0) {
     warnings.push_back({"numa_balancing", "the kernel moves pages between NUMA nodes by itself",
-                        "extra page faults, and pages elsewhere than they were put",
+                        "extra page faults, and pages that are not where they were put",
                         "bind memory and workers, or ask for kernel.numa_balancing=0"});
   }
   if (!environment.numa_calls) {
     warnings.push_back({"no_numa_calls", "the system refuses the calls that place memory on nodes",
-                        "memory lies where it is first touched, whatever was asked",
+                        "memory is on the node of the thread that touches it first, whatever was asked",
                         "allow mbind and move_pages, in a container with the capability SYS_NICE"});
   }
 }
@@ -275,7 +275,7 @@ void check_slow_pus(const Record& record, Warnings& warnings) {
   warnings.push_back(
       {"slow_pu", list_of(seen),
        "a busy sibling or neighbour, another kind of core, heat or a lower power limit",
-       "look who works on these CPUs; if they stay slow, leave them out with --cpus"});
+       "see what else runs on these CPUs; if they stay slow, leave them out with --cpus"});
 }
 
 bool has_wide_interval(const Result& result) {
@@ -307,15 +307,15 @@ void check_samples(const Record& record, Warnings& warnings) {
                        const char* may_mean, const char* advice) {
     if (!names.empty()) warnings.push_back({id, what + list_of(names), may_mean, advice});
   };
-  add("drift", "the figure moved from the first to the last third of its samples: ", drifting,
+  add("drift", "these figures drifted during the measurement: ", drifting,
       "the processor warms up, its frequency changes, or another program started or ended",
       "run again on a warm, idle machine");
-  add("outliers", "more than 5 % of the samples lie far outside: ", outlying,
+  add("outliers", "more than 5 % of the samples are far outside: ", outlying,
       "interrupts or other programs stop the measurement now and then",
-      "run again on an idle machine; the median holds, the worst case does not");
+      "trust the median, not the worst case; run again on an idle machine");
   add("bimodal", "figures with two states: ", bimodal,
       "two states of the machine, such as two frequencies, a busy sibling or two page placements",
-      "reckon with both states; bind to other CPUs, or run again on an idle machine");
+      "expect both states; bind to other CPUs, or run again on an idle machine");
   add("wide_interval", "the 95 % interval is wider than ± 5 % of the figure: ", wide,
       "the machine changed during the measurement, or is shared with others",
       "run again on an idle machine; do not compare small differences");
@@ -340,9 +340,9 @@ void check_scatter_of_points(const Record& record, Warnings& warnings) {
                         advice});
   };
   add("outliers", outlying, "have more than 5 % of their samples far outside",
-      "run again on an idle machine; medians hold, worst cases do not");
+      "trust medians, not worst cases; run again on an idle machine");
   add("bimodal", bimodal, "have two states",
-      "reckon with both states, or run again on an idle machine");
+      "expect both states, or run again on an idle machine");
   add("wide_interval", wide, "have a 95 % interval wider than ± 5 % of the figure",
       "run again on an idle machine; do not compare small differences");
 }
@@ -389,12 +389,12 @@ void check_consistency(const Record& record, Warnings& warnings) {
     warnings.push_back({kPartlyCache, list_of(cached),
                         "a cache is larger than the system states, or there was too little memory "
                         "for data of four times its size in each array",
-                        "take these figures for more than memory gives; run again when more memory "
+                        "these figures are higher than what memory gives; run again when more memory "
                         "is free"});
   if (!roofs.empty())
     warnings.push_back({kRoof, list_of(roofs),
                         "no loop that was tried as the roof is as fast as this figure",
-                        "do not use these shares; the figures themselves hold"});
+                        "do not use these shares; the figures themselves are right"});
   if (!pairs.empty())
     warnings.push_back({"contradiction", "figures that cannot both be true: " + list_of(pairs),
                         "other programs disturbed one of the two, or the machine changed",
@@ -429,7 +429,7 @@ void check_passes(const Record& record, Warnings& warnings) {
   if (has_probes && fewest < core::kFewestForInterval)
     warnings.push_back(
         {"few_passes",
-         "the measurement was stopped before six passes, so intervals hold less often",
+         "the measurement was stopped before six passes, so the intervals are less reliable",
          "an interval describes fewer moments of the machine than it should",
          "let it run to its end"});
 }
@@ -447,7 +447,7 @@ void check_runs(const Record& record, Warnings& warnings) {
       {"few_runs",
        fmt::format("{} of {} points have fewer than {} runs", few, points,
                    core::kFewestForInterval),
-       "their intervals reach from the least to the greatest run and hold the median in less than "
+       "their intervals reach from the least to the greatest run and contain the median in less than "
        "95 % of the cases",
        record.quick ? "run without --quick, or ask for more runs or for fewer points"
                     : "ask for more runs or for fewer points where there are options for it; do "

@@ -279,7 +279,7 @@ std::string text_of_keys_inside(const crypto::KeyFiles& files, const char* what,
                                 const std::string& place, bool sealed) {
   const std::vector<std::string> inside = files.inside(place);
   if (inside.empty()) return "";
-  return fmt::format("{} lies in {} ({}): {}", fmt::join(inside, ", "), what, place,
+  return fmt::format("{} is in {} ({}): {}", fmt::join(inside, ", "), what, place,
                      sealed ? "who gets that, has what opens it, too"
                             : "what is encrypted with it does not give it back; keep another copy");
 }

@@ -94,7 +94,7 @@ const char* PathOrder::refuse(EntryKind kind, std::string_view path) {
   if (!is_path(path)) return "the path is not legal";
   if (compare_paths(last_, path) >= 0) return "the path does not come behind the one before it";
   if (!is_or_lies_below(last_directory_, parent_of(path))) {
-    return "the path lies in no directory that came before it";
+    return "the path is in no directory that came before it";
   }
   last_ = path;
   if (kind == EntryKind::directory) last_directory_ = path;

@@ -258,7 +258,7 @@ TEST(ManifestFormat, RefusesPathsOutOfOrder) {
   EXPECT_EQ(refuse_last({root, file("a"), file("a")}), order);
   EXPECT_EQ(refuse_last({root, file("b"), file("a")}), order);
   EXPECT_EQ(refuse_last({root, directory("a"), file("a-"), file("a/b")}), order);
-  const std::string place = "the path lies in no directory that came before it";
+  const std::string place = "the path is in no directory that came before it";
   EXPECT_EQ(refuse_last({root, file("a"), file("a/b")}), place);
   EXPECT_EQ(refuse_last({root, file("a/b")}), place);
   EXPECT_EQ(refuse_last({root, directory("a"), directory("a/b"), file("a/bc/d")}), place);

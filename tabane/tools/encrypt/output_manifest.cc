@@ -29,17 +29,17 @@ bool is_gone(int error) { return error == ENOENT || error == ENOTDIR; }
 void require_mark(int root, bool hidden) {
   if (has_own_file(root, kHidesNames) == hidden) return;
   throw core::Error(hidden ? fmt::format("OUT: {} was removed: the manifest hides names; make an "
-                                         "empty file of that name to go on",
+                                         "empty file of that name to continue",
                                          kHidesNames)
                            : fmt::format("OUT: {} was added: the manifest shows names; remove that "
-                                         "file to go on",
+                                         "file to continue",
                                          kHidesNames));
 }
 
 [[noreturn]] void throw_damaged(const DamageError& error) {
   throw core::Error(
       fmt::format("OUT: {}: {}; it is damaged: put back a copy of it, or seal everything anew with "
-                  "--force; --resume would write one that vouches for whatever lies in OUT now",
+                  "--force; --resume would write one that vouches for whatever is in OUT now",
                   kManifestPath, error.what()));
 }
 

@@ -115,7 +115,7 @@ std::vector<core::FileId> places_of_output(const fs::path& out) {
 
 [[noreturn]] void refuse_inside(const OutputPlace& inner, const char* outer,
                                 const fs::path& of_path) {
-  throw core::UsageError(fmt::format("{} ({}) lies inside {} ({}); give another place", inner.what,
+  throw core::UsageError(fmt::format("{} ({}) is inside {} ({}); give another place", inner.what,
                                      inner.path.string(), outer, of_path.string()));
 }
 

@@ -136,8 +136,8 @@ std::string rekey(const std::string& tree, KeyRing& keys, const NewOpeners& open
   const bool whole = mac_fits(bytes, file.tree, *key) && file.found.unreadable.empty();
   if (openers.keeps && !whole) {
     throw core::Error(
-        fmt::format("{}/{} is damaged, or was changed by somebody who has not the tree's key, so "
-                    "it does not tell whom the tree is for; without --add, rekey writes it anew",
+        fmt::format("{}/{} is damaged, or was changed by somebody who does not have the tree's key, so "
+                    "it does not say who can open the tree; without --add, rekey writes it anew",
                     tree, kKeysPath));
   }
   require_key_of_tree(root.get(), tree, file.tree, *key);

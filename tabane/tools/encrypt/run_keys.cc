@@ -150,8 +150,7 @@ void require_recipients(const Request& request, const TreeSeal& seal) {
     const Fingerprint name = fingerprint_of(recipient);
     if (std::ranges::find(seal.slots, name, &Slot::recipient) != seal.slots.end()) continue;
     throw core::UsageError(fmt::format(
-        "OUT ({}) is not sealed for the recipient {}; tabane rekey changes whom a tree is "
-        "sealed for",
+        "OUT ({}) is not sealed for the recipient {}; tabane rekey changes who can open a tree",
         request.out, text_of(recipient)));
   }
 }

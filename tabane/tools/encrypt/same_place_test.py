@@ -92,7 +92,7 @@ class KeyFiles(Case):
         key.write_bytes(self.key.read_bytes())
         options = ["--key-file", key]
         told = self.run_ok("encrypt", *options, self.plain, self.sealed).stderr
-        self.assertIn(os.fsencode(key) + b" lies in IN", told)
+        self.assertIn(os.fsencode(key) + b" is in IN", told)
         inside = self.sealed / "a" / "mine"
         inside.write_bytes(self.key.read_bytes())
         inside.chmod(0o600)
@@ -100,8 +100,8 @@ class KeyFiles(Case):
                         ["verify", "--key-file", inside, self.sealed],
                         ["rekey", "--add", "--key-file", inside, "--recipient", self.public,
                          self.sealed]):
-            self.assertIn(os.fsencode(inside) + b" lies in ", tabane(*command).stderr)
-        self.assertNotIn(b" lies in ", tabane("verify", *self.options(), self.sealed).stderr)
+            self.assertIn(os.fsencode(inside) + b" is in ", tabane(*command).stderr)
+        self.assertNotIn(b" is in ", tabane("verify", *self.options(), self.sealed).stderr)
 
 
 class SamePlace(Case):
@@ -136,11 +136,11 @@ class SamePlace(Case):
     def test_through_a_mount_is_refused(self):
         at = self.folder / "mounted"
         self.mounted(self.plain, at, at, "OUT is IN")
-        self.mounted(self.plain, at, at / "new", "lies inside IN")
-        self.mounted(self.plain, at, at / "a", "lies inside IN")
-        self.mounted(self.plain / "a", at, at, "lies inside IN")
-        self.mounted(self.plain / "a", at, at / "b", "lies inside IN")
-        self.mounted(self.plain.parent, at, at, "lies inside OUT")
+        self.mounted(self.plain, at, at / "new", "is inside IN")
+        self.mounted(self.plain, at, at / "a", "is inside IN")
+        self.mounted(self.plain / "a", at, at, "is inside IN")
+        self.mounted(self.plain / "a", at, at / "b", "is inside IN")
+        self.mounted(self.plain.parent, at, at, "is inside OUT")
         self.assertEqual(snapshot(self.plain), self.before)
 
     @unittest.skipUnless(mounts_can_be_tried(), "this system gives no user and mount namespaces")

@@ -271,9 +271,9 @@ void say_that_it_stopped(const Request& request, const JobReport& outcome, bool 
   fmt::print(stderr, "tabane: stopped after {} of {} files{}\n",
              grouped(outcome.files + outcome.files_kept), grouped(outcome.files_total),
              !resumable      ? ""
-             : may_mix_trees ? "; what is done is whole, and --resume goes on with the rest, or "
+             : may_mix_trees ? "; what is done is whole, and --resume does the rest, or "
                                "--force again where files of an older tree are left in OUT"
-                             : "; what is done is whole, and --resume goes on with the rest");
+                             : "; what is done is whole, and --resume does the rest");
 }
 
 void print_outcome(const Options& options, const JobReport& outcome) {
@@ -472,7 +472,7 @@ constexpr const char* kResumeDecrypt =
     "Keep what is complete and current in OUT, do the rest, and remove the temporary files of "
     "killed runs, as --force does. A file is kept if its size and time are right and it ends as "
     "its last chunk says "
-    "(with CBC: its last two blocks); what lies before that is not read";
+    "(with CBC: its last two blocks); the rest is not read";
 
 std::vector<Option> writing_rows(Options& options) {
   Request& request = options.request;

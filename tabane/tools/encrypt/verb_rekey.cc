@@ -157,8 +157,8 @@ Definition define() {
             &options->new_passphrase,
             "Let TREE open with a passphrase that tabane asks for",
             {.excludes = {"--new-passphrase-file"}}},
-           {"--add", &options->add, "Keep those whom TREE is for now, beside the new ones"},
-           {"--list", &options->list, "Show whom TREE is for, and change nothing"}},
+           {"--add", &options->add, "Keep the present keys and recipients of TREE, too"},
+           {"--list", &options->list, "Show who can open TREE, and change nothing"}},
           [options](const Given&) {
             run(*options);
             return kOk;
@@ -170,20 +170,20 @@ Definition define() {
 extern constinit const Verb rekey_verb{
     .name = "rekey",
     .what =
-        "Change whom an encrypted tree is for, without touching its files, which still open for "
-        "those for whom they were encrypted",
+        "Change the keys and recipients that open an encrypted tree, without touching its files; "
+        "the old ones still open the files that are there",
     .group = "Protect",
     .examples =
         "  tabane rekey --key-file my.key --add --recipient ann.pub sealed\n"
         "                        lets Ann open the tree, too\n"
         "  tabane rekey --identity me.identity --recipient me.pub --recipient bob.pub sealed\n"
-        "                        makes it for these two instead of those whom it was for; they "
+        "                        opens the tree for these two only; the recipients before them "
         "can\n"
         "                        still open the files that they could open before\n"
         "  tabane rekey --new-passphrase sealed\n"
         "                        asks for the old passphrase, and twice for a new one\n"
         "  tabane rekey --list sealed\n"
-        "                        shows whom the tree is for, and changes nothing",
+        "                        shows who can open the tree, and changes nothing",
     .define = define};
 
 }  // namespace tabane::program

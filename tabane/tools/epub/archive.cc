@@ -118,7 +118,7 @@ void Archive::check_sizes() const {
     }
   }
   if (stored > file_bytes_) {
-    refuse(path_, "its entries lie on top of one another: a bomb, or a damaged file");
+    refuse(path_, "its entries overlap: a bomb, or a damaged file");
   }
 }
 

@@ -193,7 +193,7 @@ class Linpack(Case):
                           (["--rhs", "b.mtx"], "--matrix"),
                           (["--matrix", "b.mtx"], "b.mtx is 3 x 1"),
                           (["--matrix", "a.mtx", "--rhs", "a.mtx"], "needs 3 x 1"),
-                          (["--matrix", "nan.mtx"], "nan.mtx, line 3: \"nan\" stands where a "
+                          (["--matrix", "nan.mtx"], "nan.mtx, line 3: \"nan\" is where a "
                                                     "finite number"),
                           (["-n", "3", "-o", "/nowhere/x"], "/nowhere/x")):
             self.assertNotIn("fits is 0", self.refused(part, *bad).stderr)

@@ -76,13 +76,13 @@ class Lines {
   }
   // throws: if there is another line.
   void expect_end() {
-    if (move()) refuse(fmt::format("\"{}\" stands behind the last element", shown(line_)));
+    if (move()) refuse(fmt::format("\"{}\" follows the last element", shown(line_)));
   }
   [[noreturn]] void refuse(const std::string& what) const {
     throw core::UsageError(fmt::format("{}, line {}: {}", file_, number_, what));
   }
   [[noreturn]] void refuse_line(std::string_view expected) const {
-    refuse(fmt::format("\"{}\" stands where {} should be", shown(line_), expected));
+    refuse(fmt::format("\"{}\" is where {} should be", shown(line_), expected));
   }
 
  private:

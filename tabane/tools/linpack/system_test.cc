@@ -109,31 +109,31 @@ void expect_refused(const std::string& text, const std::string& part) {
 }
 
 TEST(MatrixMarket, RefusesWhatItIsNotNamingLineAndWhatWasExpected) {
-  expect_refused("", "1: \"\" stands where \"%%MatrixMarket");
+  expect_refused("", "1: \"\" is where \"%%MatrixMarket");
   expect_refused("1 2 3\n", "1:");
   expect_refused(kBanner + "array complex general\n", "1:");
   expect_refused(kBanner + "coordinate pattern general\n", "1:");
   expect_refused(kBanner + "array real skew-symmetric\n", "1:");
   const std::string array = kBanner + "array real general\n";
   expect_refused(array, "1: the file ends where \"rows columns\" should be");
-  expect_refused(array + "2\n", "2: \"2\" stands where \"rows columns\" should be");
+  expect_refused(array + "2\n", "2: \"2\" is where \"rows columns\" should be");
   expect_refused(array + "2 -1\n", "2:");
   expect_refused(array + "2 99999999999\n", "2:");
   expect_refused(array + "1 2\n1\n", "3: the file ends where element (1, 2) should be");
-  expect_refused(array + "1 1\nx\n", "3: \"x\" stands where a number should be");
-  expect_refused(array + "1 1\n1 2\n", "3: \"1 2\" stands where one number should be");
-  expect_refused(array + "1 1\nnan\n", "3: \"nan\" stands where a finite number should be");
-  expect_refused(array + "1 1\n-inf\n", "3: \"-inf\" stands where a finite number should be");
-  expect_refused(array + "1 1\n1\n\n2\n", "5: \"2\" stands behind the last element");
+  expect_refused(array + "1 1\nx\n", "3: \"x\" is where a number should be");
+  expect_refused(array + "1 1\n1 2\n", "3: \"1 2\" is where one number should be");
+  expect_refused(array + "1 1\nnan\n", "3: \"nan\" is where a finite number should be");
+  expect_refused(array + "1 1\n-inf\n", "3: \"-inf\" is where a finite number should be");
+  expect_refused(array + "1 1\n1\n\n2\n", "5: \"2\" follows the last element");
   expect_refused(kBanner + "array integer general\n1 1\n1.5\n", "3:");
   expect_refused(kBanner + "array real symmetric\n1 2\n", "2:");
   const std::string coordinate = kBanner + "coordinate real general\n2 2 1\n";
   expect_refused(coordinate, "2: the file ends where element 1 of 1 should be");
-  expect_refused(coordinate + "1 1\n", "3: \"1 1\" stands where \"row column value\"");
-  expect_refused(coordinate + "3 1 5\n", "3: \"3 1 5\" stands where a row of 1 to 2");
+  expect_refused(coordinate + "1 1\n", "3: \"1 1\" is where \"row column value\"");
+  expect_refused(coordinate + "3 1 5\n", "3: \"3 1 5\" is where a row of 1 to 2");
   expect_refused(coordinate + "0 1 5\n", "3:");
   expect_refused(kBanner + "coordinate real symmetric\n2 2 1\n1 2 5\n",
-                 "3: \"1 2 5\" stands where an element on or below the diagonal");
+                 "3: \"1 2 5\" is where an element on or below the diagonal");
 }
 
 }  // namespace

@@ -49,7 +49,7 @@ std::vector<Option> key_rows(KeySpec& keys) {
        "Let the server sum each count under encryption, so that only totals can be decrypted; "
        "takes larger parameters and rotations"},
       {"--ring-degree N", &keys.degree,
-       "The degree of the ring, a power of two (default: the least that is secure and suffices)"},
+       "The degree of the ring, a power of two (default: the least that is large enough and secure)"},
       {"--insecure-parameters", &keys.allow_insecure,
        "Take a ring degree with less than 128 bits of security; every output is marked"}};
 }

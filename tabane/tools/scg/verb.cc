@@ -120,7 +120,7 @@ std::string text_of(const SolvedMesh& answer) {
   return fmt::format(
       "{} x {} unknowns on {} x {} ranks: {}{} iterations, {:.3g} ns per unknown and iteration\n"
       "{}{}rates count {:.0f} operations per unknown and iteration (the least is {:.0f}); {:.0f} "
-      "bytes pass\n",
+      "bytes of memory traffic per unknown and iteration\n",
       answer.rows, answer.columns, answer.solution.rows, answer.solution.columns,
       answer.converged ? "" : "not yet converged after ", answer.iterations,
       points > 0 ? 1e9 * answer.solution.seconds / points : 0, solution_text(answer.solution),

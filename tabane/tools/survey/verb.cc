@@ -139,7 +139,7 @@ Definition define() {
            {"--wide", &options->wide, "With --list: one line per probe, however long"},
            {"--only PATTERN,...",
             &options->only,
-            "Measure only the probes that match a pattern ('simd.*.l1') or lie below a name "
+            "Measure only the probes that match a pattern ('simd.*.l1') or are below a name "
             "(clock); separate several by commas, or repeat the option",
             {.commas = true}},
            {"--quick", &options->quick,

@@ -44,10 +44,10 @@ void add_ratio_bars(Record& record, const std::vector<TimeContender>& contenders
                          .label = contenders[i].name,
                          .value = timings.to_first[i].value,
                          .interval = with_ends(timings.to_first[i].interval)});
-  add_chart(record, "ratios", fmt::format("Time beside '{}'", contenders[0].name),
-            "Medians of the ratios of two runs of one round, with intervals that hold together; "
-            "a bar that ends right of the line is slower. An interval that reaches over the line "
-            "shows no difference.",
+  add_chart(record, "ratios", fmt::format("Time relative to '{}'", contenders[0].name),
+            "Medians of the ratios of two runs of one round, with intervals that are valid "
+            "simultaneously. A bar that ends right of the line is slower. An interval that "
+            "contains 1 shows no difference.",
             std::move(bars));
 }
 
@@ -65,8 +65,8 @@ void add_runs(Record& record, const std::vector<TimeContender>& contenders,
     curves.series.push_back(std::move(curve));
   }
   add_chart(record, "runs", "Every run, in the order in which they were taken",
-            "What hits all commands alike was the machine. Large points lie beyond Tukey's far "
-            "fences; they are counted like all others." +
+            "What slows all commands at once was the machine. Large points are outliers, beyond "
+            "Tukey's far fences; they are counted like all others." +
                 which(contenders),
             std::move(curves));
 }
@@ -93,8 +93,8 @@ void add_distribution(Record& record, const std::vector<TimeContender>& contende
     curves.series.push_back(std::move(curve));
   }
   add_chart(record, "distribution", "How long the runs took",
-            "The share of runs that took at most so long. Curves side by side differ in all runs; "
-            "curves that part only at the top differ in their slow ones." +
+            "The share of runs that took at most this time. Curves that are apart everywhere differ "
+            "in all runs; curves that part only at the top differ in their slow runs." +
                 which(contenders),
             std::move(curves));
 }
@@ -129,10 +129,9 @@ void add_progress(Record& record, const std::vector<TimeContender>& contenders,
     add_curve(curves, std::move(curve));
   }
   add_chart(record, "known",
-            fmt::format("What was known of the time beside '{}'", contenders[0].name),
-            "The ratio and its interval after each round. The intervals are made to be looked at "
-            "after every round: with the stated confidence none of them ever leaves out the truth, "
-            "so that stopping when enough is known claims no more than it may." +
+            fmt::format("How the ratio to '{}' became known, round by round", contenders[0].name),
+            "The ratio and its interval after each round. With the stated confidence all these "
+            "intervals contain the truth, so stopping early does not make the claim weaker." +
                 which(contenders),
             std::move(curves));
 }

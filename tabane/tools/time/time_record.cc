@@ -111,10 +111,10 @@ void add_rows(Record& record, const std::vector<TimeContender>& contenders,
   }
   add_table(record, fmt::format("{} rounds in turn", timings.rounds()), std::move(rows),
             several ? "Medians. Ratios are to the first command, of two runs of one round each; in "
-                      "brackets 95 % intervals, of which all hold together, however often they are "
-                      "looked at."
-                    : "Medians; in brackets a 95 % interval that holds however often it is looked "
-                      "at.");
+                      "brackets 95 % intervals; they are valid simultaneously and at every moment, "
+                      "so stopping early is allowed."
+                    : "Medians; in brackets a 95 % interval; it is valid at every moment, so "
+                      "stopping early is allowed.");
 }
 
 std::string of_how_many(std::size_t count, std::size_t all) {
@@ -138,18 +138,18 @@ void warn_of_outliers(Record& record, const TimeContender& contender, const Poin
     for (const std::size_t i : *found) most = std::max(most, point.samples[i] / median);
   }
   const bool first = std::ranges::find(far, 0U) != far.end() && far.size() == 1;
-  std::string seen = fmt::format("'{}': {} beyond Tukey's far fences", contender.name,
+  std::string seen = fmt::format("'{}': {} are outliers", contender.name,
                                  of_how_many(far.size(), point.samples.size()));
   if (!above.empty()) seen += fmt::format(", {} at least 1 s above the mean", above.size());
   if (most > 1) seen += fmt::format("; the slowest took {:.2f} times the median", most);
   record.warnings.push_back(
       {.id = "outliers",
        .seen = seen + (first ? "; it was the first run" : ""),
-       .may_mean = first ? "files were read that later lay in memory"
+       .may_mean = first ? "files were read from disk that were in memory later"
                          : "other programs ran meanwhile, or files were written back",
        .do_this = first ? "take more warm-up rounds (-w 3), or empty the caches before each run "
                           "(--prepare)"
-                        : "medians and ratios bear it; for the times themselves measure on a "
+                        : "medians and ratios are hardly affected; for the times themselves measure on a "
                           "quieter machine"});
 }
 
@@ -240,7 +240,7 @@ std::string ratio_sentence(const std::string& name, const std::string& first,
                            const core::Ratio& ratio) {
   const auto interval = with_ends(ratio.interval);
   if (!interval)
-    return fmt::format("'{}' beside '{}': too few rounds to say anything.", name, first);
+    return fmt::format("'{}' and '{}': too few rounds to say which is faster.", name, first);
   const int digits = std::fabs(ratio.value - 1) < 0.1 ? 3 : 2;
   const std::string how = fmt::format("{:.{}f} [{:.{}f}, {:.{}f}]", ratio.value, digits,
                                       interval->low, digits, interval->high, digits);

@@ -64,7 +64,7 @@ TEST(TimeRecord, IsWrittenAndReadAgain) {
 TEST(TimeRecord, OfOneRoundHasNoIntervals) {
   const Record record = Timed(1).record();
   EXPECT_FALSE(record.find("time.b_|_c.threads2.ratio")->interval);
-  EXPECT_EQ(record.sentences[0], "'b | c' beside 'sort, \"a\"': too few rounds to say anything.");
+  EXPECT_EQ(record.sentences[0], "'b | c' and 'sort, \"a\"': too few rounds to say which is faster.");
 }
 
 TEST(RatioSentence, SaysHowMuchLongerAndWhenNothingIsSeen) {

@@ -182,7 +182,7 @@ void print_messages(const std::string& messages) {
 std::vector<Option> effort_rows(TimeOptions& options) {
   return {{"-w,--warmup N",
            &options.effort.rounds.warmups,
-           "Run all commands N times before anything counts (default 1)",
+           "First run all commands N times; these runs do not count (default 1)",
            {.range = kFromZero}},
           {"-r,--runs N", &options.runs, "Take exactly N rounds", {.range = kAboveZero}},
           {"-m,--min-runs N",
@@ -195,25 +195,26 @@ std::vector<Option> effort_rows(TimeOptions& options) {
            {.range = kAboveZero, .excludes = {"--runs"}}},
           {"--min-time TIME", &options.min_time, "Measure for at least this long (default 3s)"},
           {"--max-time TIME", &options.max_time,
-           "Begin no round after this time, even if there are fewer than -m (default: after 1m "
-           "with -m rounds)"},
+           "Begin no round after this time, even if there are fewer than -m (default: 1m, but at "
+           "least -m rounds)"},
           {"--precision PERCENT", &options.precision,
-           "Stop when each ratio is known to this, plus or minus, or shown to differ from 1 "
+           "Stop when each ratio is known to plus or minus this, or is shown to differ from 1 "
            "(default 1%)"},
           {"--repeat N",
            &options.effort.repeat,
            "Make one sample of N runs one after the other, for very short commands",
            {.range = kAboveZero}},
           {"--timeout TIME", &options.timeout,
-           "End a run that takes longer, as failed (default: 10 times the command's first, at "
-           "least 10s)"},
+           "Stop a run that takes longer; it has failed (default: 10 times the command's first run, "
+           "at least 10s)"},
           {"-i,--ignore-failure", &options.effort.ignore_failure,
-           "Go on when a command fails; failed runs are counted"}};
+           "Continue when a command fails; failed runs are counted"}};
 }
 
 std::vector<Option> surroundings_rows(TimeRequest& request) {
   return {{"-s,--setup COMMAND", &request.setup,
-           "Run this once before a command's first run; once for all, or once for each command"},
+           "Run this once before a command's first run; give it once for all commands, or once for "
+           "each"},
           {"-p,--prepare COMMAND", &request.prepare, "Run this before each run, outside its time"},
           {"--conclude COMMAND", &request.conclude, "Run this after each run, outside its time"},
           {"-c,--cleanup COMMAND", &request.cleanup, "Run this at the end, also after a failure"},
@@ -222,7 +223,7 @@ std::vector<Option> surroundings_rows(TimeRequest& request) {
              for (std::size_t i = 0; i + 2 < words.size(); i += 3)
                request.scans.emplace_back(words[i], words[i + 1], words[i + 2]);
            },
-           "Put each number from FIRST to LAST in the place of {NAME}",
+           "Replace {NAME} by each number from FIRST to LAST",
            {.repeatable = true}},
           {"-D,--parameter-step-size STEP", &request.step, "The step of -P (default 1)"},
           {"-L,--parameter-list NAME A,B,C",
@@ -230,19 +231,19 @@ std::vector<Option> surroundings_rows(TimeRequest& request) {
              for (std::size_t i = 0; i + 1 < words.size(); i += 2)
                request.lists.emplace_back(words[i], words[i + 1]);
            },
-           "Put each of these values in the place of {NAME}",
+           "Replace {NAME} by each of these values",
            {.repeatable = true}},
           {"--with WAY", &request.with,
-           "Run commands also in this way, 'TAG: OPTIONS' with options of tabane run: places, "
-           "memory, allocator, huge pages. A command that begins with 'TAG: ' is run only so"},
-          {"--command-name NAME", &request.names, "Call the commands so, in their order"}};
+           "Run the commands also with these options of tabane run: 'TAG: OPTIONS' (places, memory, "
+           "allocator, huge pages). A command that begins with 'TAG: ' is run only in that way"},
+          {"--command-name NAME", &request.names, "The name of a command in the results; repeat it, in the order of the commands"}};
 }
 
 std::vector<Option> stream_rows(TimeOptions& options) {
   TimeRequest& request = options.request;
   return {
       {"-S,--shell SHELL", &request.shell,
-       "Let this shell read the commands (default /bin/sh); none: as -N"},
+       "Start the commands by this shell (default /bin/sh); none: as -N"},
       {"-N", &options.no_shell, "Start the commands without a shell", {.excludes = {"--shell"}}},
       {"--input FILE", &request.input,
        "Give the commands this file as standard input (default null)"},
@@ -297,8 +298,8 @@ extern constinit const Verb time_verb{
     .group = "Tune",
     .examples =
         "  tabane time 'sort a' 'sort --parallel=1 a'\n"
-        "                                       which is faster, by how much, and how sure that "
-        "is\n"
+        "                                       which is faster, by how much, and how certain "
+        "is it\n"
         "  tabane time -P threads 1 8 'xz -T{threads} -k -f file'\n"
         "                                       a parameter from 1 to 8\n"
         "  tabane time -L level 1,6,9 --prepare 'rm -f f.gz' 'gzip -k -{level} f'\n"

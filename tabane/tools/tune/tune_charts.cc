@@ -76,8 +76,8 @@ void add_heat_map(Record& record, const TuneData& data) {
     if (i == data.tuning.best) matrix.framed = Matrix::Cell{row, column};
   }
   add_chart(record, "heat_map", fmt::format("Processes and threads: {}", data.header.goal),
-            "The best that was measured of each shape, over all other factors; what is empty was "
-            "not run. The frame is around what the search found to be best.",
+            "The best that was measured with these processes and threads, whatever the other "
+            "factors; what is empty was not run. The frame marks the best of the search.",
             std::move(matrix));
 }
 
@@ -104,10 +104,9 @@ void add_effects(Record& record, const TuneData& data) {
          .value = std::exp(mean - best)});
   }
   if (bars.bars.empty()) return;
-  add_chart(record, "effects", "What each level of a factor costs at least",
-            "How many times worse than the best of all the best candidate with this level is "
-            "believed to be, with the other factors as they suit it. Bars near 1 for all levels of "
-            "a factor: it does not matter.",
+  add_chart(record, "effects", "What each setting costs",
+            "For each setting: the best result that the model expects with it, relative to the best "
+            "of all. Where all bars of a factor are near 1, it does not matter.",
             std::move(bars));
 }
 
@@ -144,10 +143,10 @@ void add_race(Record& record, const TuneData& data) {
   curves.marks = std::move(marks);
   add_chart(
       record, "race", "The runs in their order",
-      "Every run that came to its end. Screening tries fewer and fewer workers and each "
-      "level of the other factors once; looking runs what is expected to gain most; racing "
-      "repeats the best few in turn with the command as started, and looks again at what only "
-      "one run spoke against; the proof measures the best afresh.",
+      "Every run that was not cut short. Screening tries fewer and fewer workers, and each "
+      "level of the other factors once. Looking runs what the model expects to gain most. Racing "
+      "repeats the best few in turn with the command as started, and tries again what a "
+      "single run made look bad. The proof measures the best again.",
       std::move(curves));
 }
 

@@ -78,9 +78,8 @@ std::vector<std::string> notes_of_load(const Tuning& tuning) {
   if (!tuning.proof || !tuning.proof->fresh) return notes;
   if (tuning.proof->left_out > 0)
     notes.push_back(fmt::format(
-        "{} of {} rounds of the proof do not count: the command as you start it took other times "
-        "at other moments, beyond chance, and in these rounds it was slower than in its quiet "
-        "ones. Something else used the machine.",
+        "{} of {} rounds of the proof do not count: in them the command as you start it was slower "
+        "than in the quiet rounds, by more than chance. Something else used the machine.",
         tuning.proof->left_out, tuning.proof->winner.size()));
   std::vector<TunedRun> proof;
   for (const TunedRun& run : tuning.runs)
@@ -88,8 +87,7 @@ std::vector<std::string> notes_of_load(const Tuning& tuning) {
   const auto others = others_load(proof);
   if (others && others->mean > kLoadToTell)
     notes.push_back(fmt::format(
-        "other programs kept {:.1f} PUs busy during the proof, so that it may not hold without "
-        "them.",
+        "other programs kept {:.1f} PUs busy during the proof; without them the result may differ.",
         others->mean));
   return notes;
 }
@@ -100,7 +98,7 @@ void add_what_to_use(Record& record, const TuneData& data) {
   const std::size_t chosen = tuning.chosen();
   Rows rows{{"what", "found"}, {}};
   rows.rows.push_back({"setting", data.text(chosen)});
-  rows.rows.push_back({"made best", data.header.goal});
+  rows.rows.push_back({"optimised for", data.header.goal});
   rows.rows.push_back({"as started", text_of(median_of(data, 0))});
   if (tuning.best != 0) {
     rows.rows.push_back({chosen != 0 ? "the setting" : "the best of the search",
@@ -149,9 +147,8 @@ void add_best(Record& record, const TuneData& data) {
   }
   add_table(
       record, "The best candidates", std::move(rows),
-      fmt::format("{} of {} combinations were run to the end. They stand in the order of what is "
-                  "believed of them in the end, to which candidates that differ little contribute: "
-                  "a single run says less.{}",
+      fmt::format("{} of {} combinations were run to the end. They are sorted by the model's final "
+                  "estimate, which also uses runs of similar settings.{}",
                   all, data.space.candidates().size(),
                   raced ? " Gains are medians of pairs of the race, taken in the same round as the "
                           "command as started."
@@ -170,9 +167,9 @@ void add_refused(Record& record, const TuneData& data) {
     rows.rows.push_back(
         {reason, Entry(double(candidates.size()), "1"), data.text(candidates.front())});
   add_table(
-      record, "Out of the question", std::move(rows),
-      "Candidates that failed, that printed something else, or that there was no room for. Where "
-      "another output is right, too, give --ignore-output.");
+      record, "Not usable", std::move(rows),
+      "Candidates that failed, that printed something different, or that did not fit. Where "
+      "a different output is right, too, give --ignore-output.");
 }
 
 std::string combinations(std::size_t count) {
@@ -196,7 +193,7 @@ void add_not_tried(Record& record, const TuneData& data) {
                          "more than 4 times the best so far had passed"});
   if (hopeless > 0)
     rows.rows.push_back(
-        {combinations(hopeless), "worse than the best by what was learnt from others (97.5 %)"});
+        {combinations(hopeless), "worse than the best, to judge by similar settings (97.5 %)"});
   if (unknown > 0)
     rows.rows.push_back({combinations(unknown),
                          "the expected gain of another run was too small, or the budget spent"});
@@ -290,7 +287,7 @@ std::string headline(const Space& space, const Tuning& tuning, const TuningHeade
         "measured afresh.",
         best, times_as(header, tuning.proof->ratio));
   return fmt::format(
-      "Nothing is surely {} the command as you start it. The best of the search was {}: {} when it "
+      "Nothing is certainly {} the command as you start it. The best of the search was {}: {} when it "
       "was measured afresh{}.",
       more(header), best, times_as(header, tuning.proof->ratio),
       !tuning.proof->ratio.undecided()             ? ""
@@ -334,7 +331,7 @@ std::vector<TunedRun> runs_of(const Record& record, const Space& space) {
   if (detail.value("dimensions", Json()) != now.at("dimensions") ||
       detail.value("combinations", Json()) != now.at("combinations"))
     throw core::UsageError(
-        "it varied something else: give the options with which it was made, on the same machine");
+        "it varied other things: give the options with which it was made, on the same machine");
   std::vector<TunedRun> runs;
   try {
     for (const Json& one : detail.at("runs")) {

@@ -245,7 +245,7 @@ class Candidates(InFolder):
         result = self.tune("-r", "24", "--repeat", "1", "--only", "threads", "--", "sh", "-c",
                            command)
         self.assertEqual(result.returncode, 0, result.stderr)
-        self.assertIn("it printed something else", result.stdout)
+        self.assertIn("it did not print the same", result.stdout)
         self.assertIn("Nothing was found", result.stdout)
 
     def test_that_hang_are_ended(self):

@@ -318,7 +318,7 @@ lab::tune::RunResult TunedCommand::run(const lab::tune::Proposal& proposal) {
     return ended();
   }
   if (outcome.refused.empty() && !prints_the_same(proposal, measured))
-    outcome.refused = "it printed something else than the command as started";
+    outcome.refused = "it did not print the same as the command as started";
   if (outcome.refused.empty()) {
     try {
       run_line(judging_.check, "--check");

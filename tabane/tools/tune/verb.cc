@@ -70,7 +70,7 @@ Judging judging_of(const TuneOptions& options) {
     if (options.goal != "time") throw core::UsageError("--metric and --goal exclude each other");
     judging.goal = Goal::metric;
   } else if (judging.higher_is_better) {
-    throw core::UsageError("--higher-is-better is of --metric");
+    throw core::UsageError("--higher-is-better requires --metric");
   }
   if (!options.timeout.empty()) judging.timeout_seconds = seconds_of("--timeout", options.timeout);
   if (judging.repeat.value_or(1) < 1) throw core::UsageError("--repeat: use at least 1");
@@ -117,16 +117,16 @@ class CommandTuning {
   void require_own_file(const std::string& file) const {
     std::error_code ignored;
     if (!std::filesystem::exists(file, ignored) || file == options_.resume) return;
-    std::string holds = "something else than a tuning";
+    std::string holds = "is not a tuning";
     try {
       const lab::Json command = lab::tune::kept_of(read_record(file)).value("command", lab::Json());
       if (command == lab::Json(plan_.request().command)) return;
-      holds = "the tuning of " + shell_line(command.get<std::vector<std::string>>());
+      holds = "holds the tuning of " + shell_line(command.get<std::vector<std::string>>());
     } catch (const core::Error&) {
     } catch (const lab::Json::exception&) {
     }
     throw core::UsageError(
-        fmt::format("--save {}: the file holds {}; name another file, or remove it", file, holds));
+        fmt::format("--save {}: the file {}; name another file, or remove it", file, holds));
   }
 
   void resume() {
@@ -245,12 +245,12 @@ std::vector<Option> varying_rows(TuneRequest& request) {
        "Vary {NAME} in the command: NAME=64,128,256 or NAME=1..9 or NAME=0..100:25; the first "
        "value is the one that you use now"},
       {"--launcher LINE", &request.launcher,
-       "Start the command by LINE, in which {processes} stands, and vary that number"},
+       "Start the command by LINE, which contains {processes}, and vary that number"},
       {"--shards", &request.shards,
        "Start the command {processes} times at once, with {index} from 0; all must end"},
       {"--start NAME=N", &request.start,
-       "What you use now where the command has a placeholder: threads=N, processes=N (default: "
-       "all PUs, and 1)"},
+       "The numbers that you use now for the placeholders of the command: threads=N, processes=N "
+       "(default: all PUs, and 1)"},
       {"--only LIST",
        &request.only,
        "Vary only these: processes, threads, placement, memory, allocator, huge-pages, arenas, "
@@ -270,16 +270,16 @@ std::vector<Option> judging_rows(TuneOptions& options) {
   return {
       {"--goal WHAT",
        &options.goal,
-       "Make this best: time (default), cpu, memory, cost (PUs x time)",
+       "What to optimise for: time (default), cpu, memory, cost (PUs x time)",
        {.choices = {"time", "cpu", "memory", "cost"}}},
       {"--metric REGEX", &judging.metric,
-       "Make the number best that this regular expression (as of grep -E) finds in a line that "
-       "the command prints, in its first group; the last one counts"},
-      {"--higher-is-better", &judging.higher_is_better, "Of --metric"},
+       "Optimise for the number that this regular expression (as of grep -E) finds in its first "
+       "group, in what the command prints; the last match counts, and less is better"},
+      {"--higher-is-better", &judging.higher_is_better, "With --metric: more is better"},
       {"--check LINE", &judging.check,
-       "Run LINE after each run; where it fails the candidate is out of the question"},
+       "Run LINE after each run; where it fails the candidate is not used"},
       {"--ignore-output", &judging.ignore_output,
-       "Do not compare what candidates print with what the command as started prints"},
+       "Accept candidates that print something different from the command as started"},
       {"--prepare LINE", &judging.prepare, "Run LINE before each run, outside its time"},
       {"--input FILE", &judging.input, "Give the command FILE as its standard input"},
       {"--timeout TIME", &options.timeout, "End runs after TIME; default: 10 times the first run"},
@@ -293,15 +293,15 @@ std::vector<Option> effort_rows(TuneOptions& options) {
   return {
       {"-w,--warmup N",
        &options.judging.warmups,
-       "Run the command N times as started before anything counts (default, and at least, 2: "
-       "so it is seen whether it prints the same each time)",
+       "First run the command N times as started; these runs do not count (default, and at least, "
+       "2: they show whether it prints the same each time)",
        {.range = kFromZero}},
-      {"--budget TIME", &options.budget, "Take this time, about (default: 5m)"},
+      {"--budget TIME", &options.budget, "Take about this time (default: 5m)"},
       {"-r,--runs N", &options.runs, "Take at most N runs", {.range = kAboveZero}},
       {"--save FILE", &options.given_save,
        "Keep the tuning in FILE, for --resume and 'tabane run --tuned' (default: tuned.json, "
        "or what --resume names; '' for nowhere)"},
-      {"--resume FILE", &options.resume, "Go on with the tuning in FILE"},
+      {"--resume FILE", &options.resume, "Continue the tuning in FILE"},
       {"--export WHAT", &options.export_as, "Print a batch script: slurm", {.choices = {"slurm"}}}};
 }
 
@@ -323,11 +323,11 @@ Definition define() {
   return {table(varying_rows(options->request), judging_rows(*options), effort_rows(*options),
                 std::vector<Option>{
                     {"--collectives", &options->collectives,
-                     "Measure every algorithm of the collectives and write which to take when"},
+                     "Measure every algorithm of the collectives and write rules for when to use which"},
                     {"--rules FILE", &options->rules,
                      "Write the rules of the collectives to FILE (default: stdout)"}},
                 options->rows(options->collectives_study.quick,
-                              "Of --collectives: take 20 s instead of 90 s, with fewer samples"),
+                              "With --collectives: take 20 s instead of 90 s, with fewer samples"),
                 rank_rows(options->collectives_study.ranks),
                 std::vector<Option>{{"COMMAND",
                                      &options->request.command,
@@ -347,7 +347,7 @@ extern constinit const Verb tune_verb{
         "                                       the threads, places and memory for the best "
         "number\n"
         "  tabane tune --budget 2m --ignore-output -- xz -T{threads} -kc data\n"
-        "                                       where the number of threads stands in the command\n"
+        "                                       the number of threads is part of the command\n"
         "  tabane tune --launcher 'mpirun -n {processes}' -- ./simulation input\n"
         "  tabane tune --shards -- ./convert --part {index} --of {processes}\n"
         "  tabane tune --vary block=64,128,256 --only threads,block -- ./multiply {block}\n"
