@@ -227,6 +227,12 @@ void require_record_apart(const Request& request, const Request::Record& given,
   }
 }
 
+void require_records_apart(const Request& request, const struct stat& in, const Places& places) {
+  for (const Request::Record& record : request.records) {
+    require_record_apart(request, record, in, places);
+  }
+}
+
 void open_root(const Request& request, Places& places) {
   places.in_path = fs::absolute(request.in);
   places.in_root.reset(open(request.in.c_str(), kDirectory));
@@ -368,9 +374,7 @@ Places look_at_places(const Request& request) {
     throw core::UsageError(fmt::format(
         "IN ({}) is neither a file nor a directory; - reads standard input", request.in));
   }
-  for (const Request::Record& record : request.records) {
-    require_record_apart(request, record, in, places);
-  }
+  require_records_apart(request, in, places);
   return places;
 }
 
@@ -384,7 +388,7 @@ Places look_at_root(const Request& request) {
   }
   open_root(request, places);
   places.tree.own_directory = has_own_file(places.in_root.get(), kOwnDirectory);
-  require_record_apart(request, in, places);
+  require_records_apart(request, in, places);
   return places;
 }
 
