@@ -67,7 +67,8 @@ TEST(Campaign, KeepsTheOtherBlocksWhenTheMachineRefusesOne) {
       [] { throw core::SystemError("fork", "rank 12", EAGAIN); },
       [] { throw std::system_error(EAGAIN, std::generic_category(), "thread"); },
       [] { throw std::bad_alloc(); },
-      [] { throw core::LostError(3, 77, "broadcast", "killed by signal 9"); }};
+      [] { throw core::LostError(3, 77, "broadcast", "killed by signal 9"); },
+      [] { throw core::Error("a library failed"); }};
   for (const auto& refuse : refusals) {
     int calls = 0;
     Campaign campaign({});
@@ -83,10 +84,13 @@ TEST(Campaign, KeepsTheOtherBlocksWhenTheMachineRefusesOne) {
 
 TEST(Campaign, PassesOnWhatIsNotTheMachines) {
   int calls = 0;
-  Campaign campaign({});
+  Campaign wrong_request({}), wrong_result({});
   add_blocks(
-      campaign, [] { throw core::UsageError("-n 0"); }, calls);
-  EXPECT_THROW(campaign.run(), core::UsageError);
+      wrong_request, [] { throw core::UsageError("-n 0"); }, calls);
+  EXPECT_THROW(wrong_request.run(), core::UsageError);
+  add_blocks(
+      wrong_result, [] { throw core::VerificationError("the residual", 17, 16); }, calls);
+  EXPECT_THROW(wrong_result.run(), core::VerificationError);
 }
 
 TEST(Campaign, FailsIfTheMachineRefusesEverything) {

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 
 #include "tabane/lab/page/plot.h"
@@ -124,6 +125,18 @@ TEST(StudyMaps, HaveACellForEachRowAndColumn) {
   EXPECT_EQ(matrix.columns, (std::vector<std::string>{"fast", "none"}));
   EXPECT_EQ(matrix.values[2][0], 4);
   EXPECT_EQ(matrix.values[2][1], std::nullopt);
+}
+
+TEST(UnusuallyHigh, IsBeyondTheFarFenceOnTheSlowSideOnly) {
+  // Quartiles 10 and 12: fences at 4 and 18.
+  const std::vector<double> seconds = {10, 10, 10, 11, 11, 12, 12, 12, 19, 1, 17};
+  const std::vector<bool> high = unusually_high(seconds);
+  EXPECT_EQ(std::count(high.begin(), high.end(), true), 1);
+  EXPECT_TRUE(high[8]);
+}
+
+TEST(UnusuallyHigh, IsNothingThatIsNotKnown) {
+  EXPECT_EQ(unusually_high({std::nan(""), std::nan("")}), std::vector<bool>(2));
 }
 
 }  // namespace

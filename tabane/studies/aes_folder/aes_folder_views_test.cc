@@ -240,18 +240,6 @@ TEST(AesFolderResults, OfNothingAreNothing) {
   EXPECT_TRUE(record.views.empty());
 }
 
-TEST(UnusuallyHigh, IsBeyondTheFarFenceOnTheSlowSideOnly) {
-  // Quartiles 10 and 12: fences at 4 and 18.
-  const std::vector<double> seconds = {10, 10, 10, 11, 11, 12, 12, 12, 19, 1, 17};
-  const std::vector<bool> high = unusually_high(seconds);
-  EXPECT_EQ(std::count(high.begin(), high.end(), true), 1);
-  EXPECT_TRUE(high[8]);
-}
-
-TEST(UnusuallyHigh, IsNothingThatIsNotKnown) {
-  EXPECT_EQ(unusually_high({std::nan(""), std::nan("")}), std::vector<bool>(2));
-}
-
 TEST(AesFolderCharts, MapRatiosToTheBestCopying) {
   const Record record = record_of(plain_points());
   const auto* map = find_content<Matrix>(record, "aes_folder.threads.report_static.100");
