@@ -318,6 +318,10 @@ void place_file(const Request& request, const struct stat& status, Places& place
     throw core::UsageError(fmt::format(
         "IN ({}) is a file; --update brings a sealed directory tree up to date", request.in));
   }
+  if (request.xattrs || !request.selection.paths().empty()) {
+    throw core::UsageError(fmt::format(
+        "IN ({}) is a file; --xattrs and PATH need the manifest of a sealed tree", request.in));
+  }
   const fs::path in = fs::canonical(request.in);
   places.shape = Shape::file;
   places.in_path = in.parent_path();

@@ -35,7 +35,8 @@ void check_stream(const Request& request) {
   refuse_if(request.quick || request.root || request.without_manifest,
             "--quick, --root or --without-manifest", "a stream has no manifest");
   refuse_if(request.hide_names, "--hide-names", "a stream has no names");
-  refuse_if(!request.selection.paths().empty(), "PATH", "a stream has no manifest");
+  refuse_if(request.xattrs || !request.selection.paths().empty(), "--xattrs or PATH",
+            "a stream has no manifest");
   refuse_if(!request.is_sealed(), "--cipher aes-*-cbc",
             "a stream is written before its end is known, so it must be authenticated");
 }
@@ -53,6 +54,9 @@ void check(const Request& request) {
   }
   if (!cbc && request.fixed_iv) {
     throw core::UsageError("aes-256-gcm draws its own nonces; a fixed IV goes with aes-*-cbc");
+  }
+  if (cbc && (request.xattrs || !request.selection.paths().empty())) {
+    throw core::UsageError("AES-CBC has no manifest, which --xattrs and PATH need");
   }
   if (request.update && (!request.resume || !request.seals())) {
     throw core::UsageError("--update brings a tree up to date that is sealed with aes-256-gcm");

@@ -116,8 +116,12 @@ class Restoring(Case):
             self.assertIsNone(self.restore("f1", path, code=2, part=f"fits {path};"))
         self.assertIsNone(self.restore("f1", code=2, part="exclude each other",
                                        more=["--without-manifest"]))
-        self.refused(2, "PATH", "decrypt", *self.options(), self.sealed / "f1",
-                     self.folder / "f1", "f1")
+        for cipher, source, reason in (("aes-256-gcm", self.sealed / "f1", "is a file"),
+                                       ("aes-256-gcm", "-", "a stream"),
+                                       ("aes-256-cbc", self.sealed, "AES-CBC")):
+            for more in (["f1"], ["--xattrs"]):
+                self.refused(2, reason, "decrypt", *self.options(cipher), source,
+                             self.folder / "f1", *more)
 
     def test_of_hostile_names_takes_them_as_they_are(self):
         root = os.fsencode(self.plain)
