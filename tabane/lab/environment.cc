@@ -378,8 +378,8 @@ Json batch_job() {
   return "none seen";
 }
 
-Json process_group(const core::SystemFiles& files, const Environment& known) {
-  const core::CgroupLimits cgroup = core::read_cgroup_limits(files);
+Json process_group(const core::SystemFiles& files, const core::CgroupLimits& cgroup,
+                   const Environment& known) {
   const auto limit_or_none = [&](const std::optional<double>& value) -> Json {
     if (value) return *value;
     return cgroup.seen ? Json("none") : Json(nullptr);
@@ -455,7 +455,7 @@ Json timer_group(const Environment& known) {
 }
 
 // What warnings are made from.
-Environment read_judged(const core::SystemFiles& files) {
+Environment read_judged(const core::SystemFiles& files, const core::CgroupLimits& cgroup) {
   Environment known;
   if (const std::vector<double> mhz = frequencies_mhz(files); !mhz.empty()) {
     known.lowest_mhz = *std::ranges::min_element(mhz);
@@ -472,7 +472,7 @@ Environment read_judged(const core::SystemFiles& files) {
   const std::string clocks = "/sys/devices/system/clocksource/clocksource0";
   known.clock_source = files.text(clocks + "/current_clocksource");
   known.clock_sources = files.text(clocks + "/available_clocksource");
-  known.cpu_quota = core::read_cgroup_limits(files).cpus;
+  known.cpu_quota = cgroup.cpus;
   if (const auto throttling = core::read_cgroup_throttling(files)) {
     known.throttled_periods = std::round(throttling->times);
     known.throttled_seconds = throttling->seconds;
@@ -495,11 +495,12 @@ Environment read_judged(const core::SystemFiles& files) {
 
 Environment read_environment(const std::string& root) {
   const core::SystemFiles files(root);
-  Environment known = read_judged(files);
+  const core::CgroupLimits cgroup = core::read_cgroup_limits(files);
+  Environment known = read_judged(files, cgroup);
   known.described = {{"processor", processor_group(files, known)},
                      {"memory", memory_group(files, known)},
                      {"kernel", kernel_group(files, known)},
-                     {"process", process_group(files, known)},
+                     {"process", process_group(files, cgroup, known)},
                      {"system", system_group(files, known)},
                      {"software", software_group(known)},
                      {"time", time_group()},
