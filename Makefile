@@ -2,7 +2,6 @@
 # The second time it does only what has changed. CMake users: see CMakePresets.json.
 
 PREFIX ?= /usr/local
-REPORT ?= tabane-report
 SETUP ?= yes
 JOBS ?= $(shell cmake/jobs.sh)
 
@@ -32,7 +31,7 @@ survey: ## find this machine's limits, write tabane-report/ (ARGS=--quick: short
 	$(call setup,survey)
 	$(call configure)
 	$(call compile,tabane,measuring takes two minutes (ARGS=--quick: half a minute))
-	build/tabane survey -o $(REPORT) $(ARGS)
+	build/tabane survey $(REPORT:%=-o %) $(ARGS)
 
 test: ## build and run all tests (ARGS='-R Median': some)
 	$(call setup,survey test)

@@ -61,7 +61,7 @@ lab::View chart_of(const lab::Record& record, const std::vector<std::string>& gr
     if (groups[i] == group && record.comparisons[i].ratio)
       bars.bars.push_back(bar_of(record.comparisons[i], group));
   return {.name = fmt::format("{}.{}", record.name, name_part(group)),
-          .title = fmt::format("{}: tabane beside its peers", group),
+          .title = fmt::format("{}: tabane and its peers", group),
           .note =
               "Our rate over the peer's rate with its 95 % interval, measured in turn: 1 or "
               "more means that tabane is at least as fast. Short marks are targets.",
@@ -154,7 +154,7 @@ lab::Result figure_result(const std::string& topic, const lab::Comparison& figur
 }
 
 lab::Record begin_panel_record(const Topic& topic, const Settings& settings) {
-  const std::string title = "tabane beside its peers: " + topic.title;
+  const std::string title = "tabane and its peers: " + topic.title;
   lab::Record record = lab::begin_record(core::Topology::detect(), lab::Kind::bench,
                                          {topic.name.c_str(), title.c_str(), ""},
                                          settings.command_line, settings.quick);

@@ -1,5 +1,5 @@
 #!/bin/sh
-# Configures build/ with the named options on, unless it is already; silent then.
+# Configures build/ with the named options on, unless it is already and no MPI is new; silent then.
 # usage: cmake/configure.sh [OPTION…]
 #
 # A new build/ leaves out tests and comparisons, so that it needs no more than [survey]. An option
@@ -13,6 +13,11 @@ needed=no
 [ -f build/build.ninja ] || needed=yes
 for option in "$@"; do
   set_in_cache "$option" || needed=yes
+done
+# An MPI that was installed since then.
+for mpi in openmpi:ompi-c mpich:mpich; do
+  grep -qs "libtabane_mpi_${mpi%:*}" build/build.ninja || ! pkg-config --exists "${mpi#*:}" ||
+    needed=yes
 done
 [ "$needed" = yes ] || exit 0
 

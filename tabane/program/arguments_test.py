@@ -40,9 +40,11 @@ class Sentence(Case):
 
     def test_names_what_is_wrong_and_what_is_legal(self):
         for arguments, sentence in (
-                ("surevy", "there is no 'surevy'; legal are compare, report"),
+                ("surevy", "there is no 'surevy' (did you mean survey?)"),
+                ("nothing", "there is no 'nothing'; legal are survey, compare"),
                 ("study", "NAME is missing; legal are aes-folder"),
-                ("study ha9000", "there is no 'ha9000'; legal are aes-folder"),
+                ("study ha9000", "there is no 'ha9000' (did you mean ha8000?)"),
+                ("study nothing", "there is no 'nothing'; legal are aes-folder"),
                 ("survey --bogus", "tabane survey: there is no option '--bogus'"),
                 ("survey extra", "'extra' is an argument too many"),
                 ("survey -o", "--output: its DIR is missing"),

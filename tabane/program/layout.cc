@@ -7,6 +7,7 @@
 #include <cctype>
 #include <cstdlib>
 #include <numeric>
+#include <set>
 #include <sstream>
 #include <utility>
 
@@ -284,12 +285,33 @@ std::vector<Column> take_below(std::vector<Column>& columns, std::size_t width) 
   return below;
 }
 
-// Several tables, one below the other, each with the first column and the others that fit.
-std::string split_table(const Rows& rows, std::vector<Column> columns, std::size_t width) {
-  const Column first = columns.front();
+// The first columns that tell the rows apart; fewer if there would be no room for any other.
+std::vector<Column> keys_of(const Rows& rows, const std::vector<Column>& columns,
+                            std::size_t width) {
+  const std::size_t widest = std::ranges::max(columns, {}, &Column::width).width;
+  std::vector<Column> keys = {columns.front()};
+  while (keys.size() + 1 < columns.size()) {
+    std::set<std::vector<std::string>> different;
+    for (const auto& row : rows) {
+      std::vector<std::string> key;
+      for (const Column& column : keys) key.push_back(cell_of(row, column));
+      different.insert(std::move(key));
+    }
+    const Column& next = columns[keys.size()];
+    const std::size_t taken = width_of(keys) + kGap + next.width + kGap + widest;
+    if (different.size() == rows.size() || taken > width) break;
+    keys.push_back(next);
+  }
+  return keys;
+}
+
+// Several tables, one below the other, each with the columns that tell the rows apart and the
+// others that fit.
+std::string split_table(const Rows& rows, const std::vector<Column>& columns, std::size_t width) {
+  const std::vector<Column> keys = keys_of(rows, columns, width);
   std::string text;
-  for (std::size_t next = 1; next < columns.size();) {
-    std::vector<Column> part = {first};
+  for (std::size_t next = keys.size(); next < columns.size();) {
+    std::vector<Column> part = keys;
     do {
       part.push_back(columns[next++]);
     } while (next < columns.size() && width_of(part) + kGap + columns[next].width <= width);

@@ -41,7 +41,8 @@ std::string wrap_text(std::string_view text, std::size_t width, std::size_t inde
 // whose cells below the head all begin with a digit, a sign or "–" are aligned to the right.
 // A table wider than `width` becomes narrower by the first of these that is enough: cells of
 // several words wrap; these columns move below their row, each cell after its column's head;
-// columns that do not fit follow in another table, which repeats the first column.
+// columns that do not fit follow in another table, which repeats the first columns, by which rows
+// differ.
 std::string fit_table(const std::vector<std::vector<std::string>>& rows, std::size_t width);
 
 struct Character {

@@ -101,6 +101,19 @@ TEST(FitTable, ContinuesNumbersInAnotherTable) {
             "128 KiB    3.4\n");
 }
 
+TEST(FitTable, RepeatsAllColumnsByWhichRowsDiffer) {
+  const std::vector<std::vector<std::string>> rows = {{"way", "size", "copy", "read", "write"},
+                                                      {"shm", "64", "12.34", "23.45", "34.56"},
+                                                      {"shm", "128", "1.2", "2.3", "3.4"},
+                                                      {"mpi", "64", "5.6", "6.7", "7.8"}};
+  const std::string text = fit_table(rows, 24);
+  EXPECT_EQ(text.substr(text.find("\n\n") + 2),
+            "way  size  write\n"
+            "shm    64  34.56\n"
+            "shm   128    3.4\n"
+            "mpi    64    7.8\n");
+}
+
 TEST(FitTable, IsNeverWiderThanAsked) {
   for (std::size_t width = 20; width < 120; ++width) {
     EXPECT_LE(widest_line(fit_table(kProbes, width)), width);

@@ -97,6 +97,10 @@ void run_study(const StudyOptions& options,
   hooks.progress = [&progress](const std::string& what, double done, double left) {
     progress.show(what, done, left);
   };
+  hooks.on_plan = [&](const std::string& plan) {
+    progress.clear();
+    if (!options.quiet) fmt::print(stderr, "tabane: {}\n", plan);
+  };
   const std::optional<lab::Record> record = run_unless_stopped(run, hooks);
   progress.clear();
   if (!record) return StopOnSignal::die_as_asked();

@@ -36,24 +36,23 @@ std::string steps_text(const Solution& solution) {
 }  // namespace
 
 std::vector<Option> SolverOptions::rows() {
-  return {
-      {"--ranks N",
-       &ranks,
-       "Use N ranks (default: one per PU; under MPI all that it has)",
-       {.range = {1, 4096}}},
-      {"--grid RxC", &grid, "Lay the ranks out in R rows and C columns"},
-      {"--transport NAME",
-       &transport,
-       "Send messages by shm, mpi or auto: mpi under its launcher (default auto)",
-       {.choices = {"auto", "shm", "mpi"}}},
-      {"--mechanisms NAME",
-       &mechanisms,
-       "Make broadcasts, reductions and gathers of plain messages, to see what each mechanism is "
-       "worth: messages for all three, +broadcast for the last two, +global for gathers, all for "
-       "none (default all)",
-       {.choices = {comm::kMechanismNames.begin(), comm::kMechanismNames.end()}}},
-      json.row(),
-      {"-q,--quiet", &quiet, "Print nothing but errors"}};
+  return {{"--ranks N",
+           &ranks,
+           "Use N ranks (default: one per PU; under MPI all that it has)",
+           {.range = {1, 4096}}},
+          {"--grid RxC", &grid, "Lay the ranks out in R rows and C columns"},
+          {"--transport NAME",
+           &transport,
+           "Send messages by shm, mpi or auto: mpi under its launcher (default auto)",
+           {.choices = {"auto", "shm", "mpi"}}},
+          {"--mechanisms NAME",
+           &mechanisms,
+           "Replace mechanisms by plain messages, to see what each is worth. messages: broadcasts, "
+           "reductions and gathers; +broadcast: reductions and gathers; +global: gathers; all: "
+           "none (default)",
+           {.choices = {comm::kMechanismNames.begin(), comm::kMechanismNames.end()}}},
+          json.row(),
+          {"-q,--quiet", &quiet, "Print nothing but errors"}};
 }
 
 std::pair<int, int> pair_of(const std::string& flag, const std::string& text) {

@@ -72,11 +72,33 @@ study process-thread --text-size x | study process-thread --workloads nothing
 study process-thread --malloc nothing | generate-docs | generate-docs html -o x
 """
 
+# Each kind of mistake about a file, by every verb that can make it: the folder has a folder "dir"
+# and a file "there" that holds "text".
+FILES = {
+    1: """
+report nowhere | rekey --list nowhere | encrypt -q nowhere out --key-file key
+decrypt nowhere out --key-file key | verify nowhere --key-file key | verify --key-file nowhere there
+linpack --matrix nowhere | slalom --geom nowhere | mine nowhere --min-support 1
+matmul --left nowhere --right there | epub inspect nowhere | epub protect nowhere -o out --passphrase-file there
+tune --resume nowhere -- true | encrypt --recipient nowhere dir out
+""",
+    2: """
+scg -n 5 -f nowhere.npy | linpack -n 5 -o nowhere/x | scg -n 5 -o nowhere/u.npy | scg -n 5 --picture nowhere/u.png
+slalom --patches 60 -o nowhere/x | slalom --write-geom nowhere/x | matmul -n 2 -o nowhere/x
+time --export-csv nowhere/x true | tune --save nowhere/x -- true | mine there --plain --min-support 1 --rules nowhere/x
+tune --collectives --rules nowhere/x | survey --json=nowhere/x | study ha8000 --json=nowhere/x
+survey -o there | study ha8000 -o there | time -o there true | compare -o there ap1000 ha8000
+report there | compare there ha8000 | run --tuned there -- true | tune --resume there -- true
+""",
+    125: "run --tuned nowhere -- true",  # which no command's own code is likely to be
+}
 
-def tabane(arguments):
+
+def tabane(arguments, make=lambda folder: None):
     environment = {k: v for k, v in os.environ.items()
                    if not k.startswith(("HWLOC_", "OMP_", "OMPI_", "PMI"))}
     with tempfile.TemporaryDirectory() as folder:
+        make(pathlib.Path(folder))
         return subprocess.run([TABANE, *arguments], cwd=folder, capture_output=True, text=True,
                               timeout=60, stdin=subprocess.DEVNULL, start_new_session=True,
                               env=environment | {"COLUMNS": "1000"})
@@ -142,6 +164,25 @@ class WrongArguments(unittest.TestCase):
 
     def test_are_told_as_the_golden_file_has_it(self):
         self.assertEqual(golden(), GOLDEN.read_text())
+
+
+def files(folder):
+    (folder / "dir").mkdir()
+    (folder / "there").write_text("text\n")
+    (folder / "key").write_bytes(bytes(range(32)))
+
+
+class WrongFiles(unittest.TestCase):
+    def test_are_told_in_one_form_with_one_exit_code(self):
+        for code, lines in FILES.items():
+            for case in [case for line in lines.splitlines() for case in line.split(" | ") if case]:
+                with self.subTest(case):
+                    words = shlex.split(case)
+                    result = tabane(words, files)
+                    lines = result.stderr.splitlines()
+                    self.assertEqual(result.returncode, code, result.stderr)
+                    self.assertRegex(lines[-1], f"^tabane {words[0]}( [a-z0-9-]+)?: .*(nowhere|there)")
+                    self.assertEqual(result.stdout, "")
 
 
 if __name__ == "__main__":

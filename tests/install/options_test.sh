@@ -80,7 +80,8 @@ check_verb
 
 # The man page has the verbs in the groups, and in the order, of --help.
 groups_of_help() {
-  awk '/^[A-Z][a-z]*:$/ && !/^Options/ { print ".SH " toupper(substr($1, 1, length($1) - 1)) }
+  awk '/^Examples:/ { inside = 1 } /^$/ { inside = 0 } inside { next }
+       /^[A-Z][a-z]*:$/ && !/^Options/ { print ".SH " toupper(substr($1, 1, length($1) - 1)) }
        /^  [a-z]/ { print ".SS " $1 }'
 }
 same "tabane.1, groups" "$("$tabane" --help | groups_of_help)" \

@@ -48,9 +48,9 @@ std::string started_by(const std::optional<MpiLauncher>& launcher) {
 [[noreturn]] void throw_no_module(const std::optional<MpiLauncher>& launcher,
                                   const std::vector<std::string>& modules) {
   throw core::UsageError(fmt::format(
-      "{}, but tabane's module for MPI, {}, is not in {}: build tabane where this MPI's compiler "
-      "wrapper (mpicxx) is found, or give the module's directory by {}, or ask for the transport "
-      "shm",
+      "{}, but tabane's module for MPI, {}, is not in {}: install the headers of this MPI (Debian: "
+      "libopenmpi-dev or libmpich-dev) and build tabane again, or give the module's directory by "
+      "{}, or ask for the transport shm",
       started_by(launcher), fmt::join(modules, " or "), directory_of_modules().string(),
       kDirectoryVariable));
 }

@@ -158,8 +158,9 @@ TEST_F(MpiModuleLost, IsNamedWithWhereItWasLookedForAndWhatToDo) {
             "this process was started by an MPI launcher (PMI_SIZE is set), but tabane's module "
             "for MPI, libtabane_mpi_mpich.so, is not in " +
                 directory_.string() +
-                ": build tabane where this MPI's compiler wrapper (mpicxx) is found, or give the "
-                "module's directory by TABANE_MPI_MODULE, or ask for the transport shm");
+                ": install the headers of this MPI (Debian: libopenmpi-dev or libmpich-dev) and "
+                "build tabane again, or give the module's directory by TABANE_MPI_MODULE, or ask "
+                "for the transport shm");
 }
 
 TEST_F(MpiModuleLost, IsNotNeededWhereShmIsAskedFor) {

@@ -1,5 +1,7 @@
 #include "tabane/lab/campaign/campaign.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cmath>
 #include <new>
@@ -7,6 +9,7 @@
 #include <system_error>
 
 #include "tabane/core/error.h"
+#include "tabane/core/units.h"
 
 namespace tabane::lab {
 
@@ -16,6 +19,9 @@ StepProgress::StepProgress(Hooks hooks, std::vector<double> planned_seconds, cor
       clock_(clock),
       start_(clock.now()) {
   total_ = std::accumulate(planned_.begin(), planned_.end(), total_);
+  constexpr double kLongSeconds = 10;
+  if (total_ > kLongSeconds)
+    hooks_.on_plan(fmt::format("it takes about {}", core::format_seconds(total_)));
 }
 
 void StepProgress::tell(const std::string& what, double share_of_step) {

@@ -28,7 +28,11 @@ struct Hooks {
   // What is being measured, the share of the whole that is done, the seconds left.
   std::function<void(const std::string& what, double done, double seconds_left)> progress =
       [](const std::string&, double, double) {};
+  // How long it will take, once that is known.
+  std::function<void(const std::string&)> on_plan = [](const std::string&) {};
   std::function<void(const Result&)> on_result = [](const Result&) {};
+  // The figures of a survey's first pass, which later ones refine.
+  std::function<void(const Result&)> on_first_result = [](const Result&) {};
   // After every probe, so that a lost session loses little.
   std::function<void(const Record&)> on_probe_done = [](const Record&) {};
 };

@@ -8,6 +8,7 @@
 #include <filesystem>
 #include <fstream>
 #include <map>
+#include <set>
 #include <sstream>
 
 #include "tabane/core/binding.h"
@@ -195,6 +196,18 @@ std::vector<unsigned> in_order_of(PlacementPolicy policy, const std::vector<unsi
   return order;
 }
 
+// One CPU of each core before the second of any, otherwise in their order.
+std::vector<unsigned> cores_first(const std::vector<unsigned>& cpus,
+                                  const core::Topology& topology) {
+  std::map<unsigned, int> taken;  // of a core
+  std::vector<std::pair<int, unsigned>> turns;
+  for (const unsigned cpu : cpus) turns.emplace_back(taken[topology.find_pu(cpu)->core]++, cpu);
+  std::ranges::stable_sort(turns, {}, &std::pair<int, unsigned>::first);
+  std::vector<unsigned> order;
+  for (const auto& [turn, cpu] : turns) order.push_back(cpu);
+  return order;
+}
+
 // What one process of several has of a placement.
 core::Placement part_of(core::Placement all, int process) {
   std::erase_if(all.places,
@@ -208,13 +221,16 @@ core::Placement chosen_placement(const RunRequest& request, const core::Topology
                                  const std::vector<unsigned>& cpus, int threads) {
   const PlacementPolicy policy =
       core::parse_placement_policy(request.placement.value_or("compact"));
-  if (!request.cpus || policy == PlacementPolicy::none) {
+  const bool compact = policy == PlacementPolicy::compact;
+  if (policy == PlacementPolicy::none || (!request.cpus && !compact)) {
     return part_of(core::plan_placement(topology, policy, request.processes, threads),
                    request.process);
   }
-  core::Placement plan =
-      core::plan_placement(topology, request.placement ? in_order_of(policy, cpus, topology) : cpus,
-                           request.processes, threads);
+  std::vector<unsigned> order =
+      request.cpus && request.placement ? in_order_of(policy, cpus, topology) : cpus;
+  const auto workers = static_cast<double>(request.processes) * threads;
+  if (workers < static_cast<double>(cpus.size())) order = cores_first(order, topology);
+  core::Placement plan = core::plan_placement(topology, order, request.processes, threads);
   plan.policy = policy;
   return part_of(std::move(plan), request.process);
 }
@@ -283,7 +299,15 @@ void choose_huge_pages(RunPlan& plan, const RunRequest& request, const Lookup& e
   }
 }
 
-void warn_about_threads(RunPlan& plan, const RunRequest& request, std::size_t cpus) {
+std::size_t cores_of(const RunPlan& plan, const core::Topology& topology) {
+  std::set<unsigned> cores;
+  for (const unsigned pu : plan.placement.pus_of_process(0))
+    cores.insert(topology.find_pu(pu)->core);
+  return cores.size();
+}
+
+void warn_about_threads(RunPlan& plan, const RunRequest& request, const core::Topology& topology,
+                        std::size_t cpus) {
   if (request.threads && plan.environment.front().kept &&
       plan.environment.front().value != std::to_string(*request.threads)) {
     plan.warnings.push_back(
@@ -291,6 +315,10 @@ void warn_about_threads(RunPlan& plan, const RunRequest& request, std::size_t cp
                     *request.threads, plan.environment.front().value));
   }
   const auto threads = static_cast<std::size_t>(plan.placement.workers_per_process);
+  const std::size_t cores = cores_of(plan, topology);
+  if (request.threads && cores > 0 && threads > cores && threads <= cpus)
+    plan.warnings.push_back(fmt::format("{} threads share {} {} (SMT); use -t {} for one on each",
+                                        threads, cores, cores == 1 ? "core" : "cores", cores));
   if (threads <= cpus) return;
   plan.placement.oversubscribed = true;
   plan.warnings.push_back(
@@ -390,8 +418,29 @@ RunPlan plan_run(const RunRequest& request, const core::Topology& topology,
   choose_environment(plan, request, environment);
   choose_allocator(plan, request, environment);
   choose_huge_pages(plan, request, environment, huge_pages_granted);
-  warn_about_threads(plan, request, cpus.size());
+  warn_about_threads(plan, request, topology, cpus.size());
   return plan;
+}
+
+std::string summary(const RunPlan& plan, const core::Topology& topology) {
+  const int threads = plan.placement.workers_per_process;
+  std::string text = fmt::format("{} {}", threads, threads == 1 ? "thread" : "threads");
+  if (plan.cpus.empty()) {
+    text += ", not bound";
+  } else if (plan.placement.policy == PlacementPolicy::none) {
+    text += fmt::format(" on PUs {}, not bound one by one", core::format_cpu_list(plan.cpus));
+  } else {
+    const std::size_t cores = cores_of(plan, topology);
+    text +=
+        fmt::format(" on PUs {} ({} {})", core::format_cpu_list(plan.placement.pus_of_process(0)),
+                    cores, cores == 1 ? "core" : "cores");
+  }
+  const auto kept = std::ranges::count_if(plan.environment, &Assignment::kept);
+  text += fmt::format("; memory: {}\n{} variables set, {} kept; -v shows all\n",
+                      memory_text(plan.memory),
+                      static_cast<std::ptrdiff_t>(plan.environment.size()) - kept, kept);
+  for (const std::string& warning : plan.warnings) text += "warning: " + warning + "\n";
+  return text;
 }
 
 std::string describe(const RunPlan& plan, const core::Topology& topology) {

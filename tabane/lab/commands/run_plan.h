@@ -76,6 +76,8 @@ std::span<const char* const> thread_variables();
 // throws: core::UsageError.
 void parse_part(const std::string& text, const Lookup& environment, RunRequest& request);
 
+// Says in two lines where the threads run, and how many variables are set; then the warnings.
+std::string summary(const RunPlan& plan, const core::Topology& topology);
 // Draws the binding map: machine, threads, memory, environment, warnings.
 std::string describe(const RunPlan& plan, const core::Topology& topology);
 

@@ -140,6 +140,25 @@ TEST(RunPlan, PutsTheListInTheOrderOfThePolicyThatWasAskedFor) {
             "{0},{4},{8},{12},{1}");
 }
 
+// Cores 0 to 3 have the PUs 0 to 7, two each.
+TEST(RunPlan, PutsOneThreadOnEachCoreBeforeItDoublesAny) {
+  const char* machine = "pack:1 numa:1 core:4 pu:2";
+  for (const char* placement : {"compact", "scatter", "numa"}) {
+    RunPlan made = plan({.placement = placement, .threads = 4}, {}, true, machine);
+    EXPECT_EQ(made.placement.pus_of_process(0), (List{0, 2, 4, 6})) << placement;
+    EXPECT_TRUE(made.warnings.empty());
+    made = plan({.cpus = "0-5", .placement = placement, .threads = 3}, {}, true, machine);
+    EXPECT_EQ(made.placement.pus_of_process(0), (List{0, 2, 4})) << placement;
+  }
+  EXPECT_EQ(assigned(plan({.cpus = "5,4,0", .threads = 2}, {}, true, machine))["OMP_PLACES"],
+            "{5},{0}");
+  const RunPlan doubled = plan({.threads = 5}, {}, true, machine);
+  EXPECT_EQ(assigned(doubled)["OMP_PLACES"], "{0},{2},{4},{6},{1}");
+  ASSERT_EQ(doubled.warnings.size(), 1u);
+  EXPECT_EQ(doubled.warnings[0], "5 threads share 4 cores (SMT); use -t 4 for one on each");
+  EXPECT_EQ(plan({}, {}, true, machine).placement.places[1].pus, (List{1}));
+}
+
 TEST(RunPlan, WithoutPlacementBindsTheProcessOnly) {
   const RunPlan made = plan({.cpus = "3-4", .placement = "none"});
   EXPECT_EQ(made.cpus, (List{3, 4}));

@@ -79,8 +79,10 @@ namespace {
 
 std::string why_not_compared(const Result& a, const Result& b) {
   if (a.version != b.version)
-    return fmt::format("not comparable: the way of measuring has changed: version {} of the probe, {} in the baseline",
-                       b.version, a.version);
+    return fmt::format(
+        "not comparable: the way of measuring has changed: version {} of the probe, {} in the "
+        "baseline",
+        b.version, a.version);
   if (const std::string fixed = held_apart(a.details, b.details); !fixed.empty()) return fixed;
   if (a.unit != b.unit) return fmt::format("in {}, in the baseline in {}", b.unit, a.unit);
   if (!(a.value.value_or(0) > 0) || !(b.value.value_or(0) > 0))
@@ -366,7 +368,7 @@ Comparisons compare(const std::vector<Side>& sides, const CompareOptions& option
     add_results(record, other, label, baseline);
     record.views.push_back(bars_of(other, label, baseline));
     record.views.push_back({.name = fmt::format("compare.figures.{}", i + 1),
-                            .title = fmt::format("{} beside {}: all figures", label, baseline),
+                            .title = fmt::format("{} and {}: all figures", label, baseline),
                             .content = figure_table(sides, options.baseline, other, true)});
     all.others.push_back(std::move(other));
   }

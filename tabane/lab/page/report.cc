@@ -135,7 +135,7 @@ Names names_of(const Record& record) {
   if (record.kind == Kind::survey) return {"tabane survey", machine_name(record)};
   const std::string& heading = record.title.empty() ? record.name : record.title;
   if (record.kind == Kind::study) return {verb_of(record), heading};
-  if (record.kind == Kind::bench) return {"tabane beside its peers", heading};
+  if (record.kind == Kind::bench) return {"tabane and its peers", heading};
   return {"tabane compare", heading};
 }
 

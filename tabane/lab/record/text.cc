@@ -41,6 +41,13 @@ std::string three_digits(double value) {
   return fmt::format("{:.3g}", value);
 }
 
+// Small ones keep three digits: "0.00" would say nothing.
+std::string ratio_text(double value) {
+  const double size = std::fabs(value);
+  if (size > 0 && size < 0.095) return three_digits(value);
+  return fmt::format("{:.{}f}", value, size < 99.5 ? 2 : 0);
+}
+
 Shown prefixed(double magnitude, std::string_view unit, double step,
                std::initializer_list<const char*> prefixes) {
   double factor = 1;
@@ -173,7 +180,7 @@ std::string text_of(const Entry& entry) {
   if (entry.unit == "share") {
     text = show_percent(value);
   } else if (entry.unit == "ratio") {
-    text = fmt::format("{:.{}f}", value, std::fabs(value) < 99.5 ? 2 : 0);
+    text = ratio_text(value);
   } else if (entry.unit == "1") {
     text = fmt::format("{:.6g}", value);
   } else {
@@ -185,7 +192,7 @@ std::string text_of(const Entry& entry) {
       if (!std::isfinite(v)) return std::string("∞");
       if (entry.unit == "share") return show_percent(v);
       if (entry.unit == "1") return fmt::format("{:.6g}", v);
-      return entry.unit == "ratio" ? fmt::format("{:.2f}", v) : shown.number(v);
+      return entry.unit == "ratio" ? ratio_text(v) : shown.number(v);
     };
     text += fmt::format(" [{}, {}]", bound(entry.interval->low), bound(entry.interval->high));
   }

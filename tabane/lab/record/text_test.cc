@@ -61,6 +61,8 @@ TEST(TextOf, ShowsValuesWithUnitAndInterval) {
   EXPECT_EQ(text_of("word"), "word");
   EXPECT_EQ(text_of({48.2e-9, "s"}), "48.2 ns");
   EXPECT_EQ(text_of({48.2e-9, "s", core::Interval{47.9e-9, 48.5e-9}}), "48.2 ns [47.9, 48.5]");
+  EXPECT_EQ(text_of({0.000925, "ratio"}), "9.25e-04");
+  EXPECT_EQ(text_of({0.0352, "ratio", core::Interval{0.0311, 0.12}}), "0.0352 [0.0311, 0.12]");
   EXPECT_EQ(text_of({1.419, "ratio", core::Interval{1.38, 1.47}}), "1.42 [1.38, 1.47]");
   EXPECT_EQ(text_of({0.643, "share"}), "64 %");
   EXPECT_EQ(text_of({0.0643, "share"}), "6.4 %");

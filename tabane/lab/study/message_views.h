@@ -51,9 +51,9 @@ Rows fit_rows(std::string first_column);
 inline constexpr const char* kFitNote =
     "The borders are where separate lines describe the medians better (Bayes' information "
     "criterion): there the protocol changes, or the cache that holds the message. What cannot "
-    "be told from 0 is not given: t0 where the rate still falls within the piece, r_inf where "
-    "times "
-    "do not rise. Residuals are relative; the 95 % intervals come from resampling the points.";
+    "be distinguished from 0 is not given: t0 where the rate still falls within the piece, r_inf "
+    "where times do not rise. Residuals are relative; the 95 % intervals come from resampling the "
+    "points.";
 // Adds a row for each piece of the fit, and its figures as results NAME.1.t0 …; the first piece
 // gives the result NAME.t0, the last one NAME.r_inf.
 void add_fit(Record& record, const std::string& name, const std::string& title,

@@ -187,7 +187,8 @@ TEST(Advise, PutsTalkersTogetherAndSparesThreadsOnTwoSockets) {
   const auto advice = advise(two_sockets());
   ASSERT_EQ(advice.size(), 2u);
   EXPECT_EQ(advice[0].id, "near_pairs");
-  EXPECT_EQ(advice[0].gain, "a line goes between CPUs 0,1 in 22.0 ns, between 3,127 in 190 ns");
+  EXPECT_EQ(advice[0].gain,
+            "a cache line goes between CPUs 0,1 in 22.0 ns, between CPUs 3,127 in 190 ns");
   EXPECT_EQ(advice[0].command, "tabane run -c 0,1 -- COMMAND");
   EXPECT_EQ(advice[1].change, "Use 40 threads for work that only reads memory");
 }

@@ -108,7 +108,10 @@ class Survey {
                                   hooks_.on_result(result);
                                 }});
       if (possible_[i]) {
+        const std::size_t before = record_.results.size();
         const Visited visited = run_visit(visits_[i], context, record_);
+        for (std::size_t k = before; pass == 0 && k < record_.results.size(); ++k)
+          hooks_.on_first_result(record_.results[k]);
         record_.complete = visited != Visited::stopped;
         possible_[i] = visited == Visited::done;
       }

@@ -37,7 +37,9 @@ Definition define() {
 
 extern constinit const Verb aes_folder_study{
     .name = "aes-folder",
-    .what = "Encrypt a directory file by file: the report's program, tabane, and plain copying",
+    .what =
+        "Encrypt a directory with the report's program and with tabane, and compare both with "
+        "copying",
     .examples =
         "  tabane study aes-folder --quick\n"
         "  tabane study aes-folder --files 100 --sizes 1M --runs 100 -o pages",

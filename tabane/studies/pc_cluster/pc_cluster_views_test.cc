@@ -122,7 +122,7 @@ TEST(PcClusterViews, TellsAStableLinkFromAnUnstableOne) {
 }
 
 TEST(PcClusterViews, StandsBesideTheReportsFour) {
-  const auto rows = texts_of(shown(), "This machine beside");
+  const auto rows = texts_of(shown(), "This machine and the report's four");
   ASSERT_EQ(rows.size(), 3u);
   EXPECT_EQ(rows[0][2], "7.25 GB/s");
   EXPECT_EQ(rows[0][4], "2.00");

@@ -94,24 +94,25 @@ Definition define() {
   };
   return study(
       options,
-      table(options->rows(own->quick, "Take about 25 s instead of 2 minutes: fewer runs and sizes"),
-            std::vector<Option>{
-                {"--hosts A,B",
-                 &own->hosts,
-                 "Measure between these two hosts, too: their names or addresses on the network "
-                 "that is meant; the MPI launcher starts a rank on each",
-                 {.commas = true}},
-                time_row("--seconds TIME", own->watch_seconds,
-                         "Watch the rate between the hosts for this time (default 10 s, quick 2 s)",
-                         {"--hosts"}),
-                {"--launcher WORDS", launcher.get(),
-                 "Start the ranks of MPI by this program with these options (default mpirun)"},
-                {"--ranks N",
-                 &own->most_ranks,
-                 "Use at most N ranks for matrix products (default: the PUs)",
-                 {.range = {1, lab::kMostRanksForked}}},
-                {"--link SECONDS", &link->seconds, "", {.hidden = true}},
-                {"--watch-link", &link->watches, "", {.hidden = true}}}),
+      table(
+          options->rows(own->quick, "Take about 25 s instead of 2 minutes: fewer runs and sizes"),
+          std::vector<Option>{
+              {"--hosts A,B",
+               &own->hosts,
+               "Measure between these two hosts, too: their names or addresses on the network "
+               "that is meant; the MPI launcher starts a rank on each",
+               {.commas = true}},
+              time_row("--seconds TIME", own->watch_seconds,
+                       "Measure the rate between the hosts for this time (default 10 s, quick 2 s)",
+                       {"--hosts"}),
+              {"--launcher WORDS", launcher.get(),
+               "Start the ranks of MPI by this program with these options (default mpirun)"},
+              {"--ranks N",
+               &own->most_ranks,
+               "Use at most N ranks for matrix products (default: the PUs)",
+               {.range = {1, lab::kMostRanksForked}}},
+              {"--link SECONDS", &link->seconds, "", {.hidden = true}},
+              {"--watch-link", &link->watches, "", {.hidden = true}}}),
       [own, launcher](const core::Topology& topology, const lab::Hooks& hooks) {
         words_of(*launcher);  // refuses an empty launcher before anything is measured
         return lab::run_pc_cluster(topology, *own, hooks);
@@ -127,7 +128,8 @@ Definition define() {
 extern constinit const Verb pc_cluster_study{
     .name = "pc-cluster",
     .what =
-        "Compare machines: double and multiple precision, copying, messages in and between nodes",
+        "Compare machines: products in double and multiple precision, copying, messages in and "
+        "between nodes",
     .examples =
         "  tabane study pc-cluster --quick -o pages\n"
         "  tabane study pc-cluster --json=here.json && tabane compare here.json pc-cluster -o "

@@ -97,9 +97,10 @@ Definition define() {
                  "Count the words of all files below DIR instead of generated text"},
                 {"--scale X",
                  &own->scale,
-                 fmt::format("Mine so much of the report's 1943424 encrypted transactions (default "
-                             "{}, quick {})",
-                             own->kScale, own->kQuickScale),
+                 fmt::format(
+                     "Mine this share of the report's 1943424 encrypted transactions (default "
+                     "{}, quick {})",
+                     own->kScale, own->kQuickScale),
                  {.range = kAboveZero}},
                 {kMeterOption, meter.get(), "", {.hidden = true}}}),
       [own](const core::Topology& topology, const lab::Hooks& hooks) {
@@ -117,8 +118,8 @@ Definition define() {
 extern constinit const Verb process_thread_study{
     .name = "process-thread",
     .what =
-        "Threads, processes and teams of both at allocation-heavy work and at mining encrypted "
-        "transactions; what forks cost",
+        "Compare threads, processes and teams of both at allocation-heavy work and at mining "
+        "encrypted transactions, and measure what forks cost",
     .examples =
         "  tabane study process-thread --quick\n"
         "  tabane study process-thread --workloads malloc-large,words -o figures\n"

@@ -89,7 +89,7 @@ class Compare(unittest.TestCase):
         a, b = self.write("a.json", record(1)), self.write("b.json", record(2, version=2))
         done = self.compare(a, b)
         self.assertEqual(done.returncode, 0)
-        self.assertIn("figure.7: the way of measuring has changed", done.stderr)
+        self.assertIn("figure.7: not comparable: the way of measuring has changed", done.stderr)
         for survey in (one := record(1)), (other := record(2, version=2)):
             survey["results"].pop()
         done = self.compare(self.write("c.json", one), self.write("d.json", other))

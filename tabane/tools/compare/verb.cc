@@ -90,7 +90,7 @@ void print(const lab::Comparisons& found, const std::vector<lab::Side>& sides, b
     const lab::BesideBaseline& other = found.others[i];
     const lab::Rows table = lab::figure_table(sides, found.baseline, other, all);
     if (i > 0) fmt::print("\n");
-    fmt::print("{} beside {}\n\n", sides[other.side].label, sides[found.baseline].label);
+    fmt::print("{} compared with {}\n\n", sides[other.side].label, sides[found.baseline].label);
     if (!table.rows.empty()) fmt::print("{}\n", table_text(table, width));
     if (const std::size_t none = other.count(lab::Finding::none); none > 0)
       fmt::print("{} {}: no difference seen\n", none, none == 1 ? "figure" : "figures");
@@ -135,8 +135,8 @@ Definition define() {
            {"--baseline NAME|N", &options->baseline,
             "Compare all others with this record: a name, or its number (default 1)"},
            {"--threshold PERCENT", &options->threshold,
-            "Ignore smaller differences (default 5%); if given, exit with 1 if a figure is worse "
-            "than the baseline by more with its whole interval"},
+            "Ignore smaller differences (default 5%); if given, exit with 1 if a figure and its "
+            "whole interval are worse than the baseline by more"},
            {"--all", &options->all, "Show also figures where no difference was seen"},
            {"--wide", &options->wide, "Do not fit tables into the terminal"},
            {"-o,--output DIR", &options->output, "Write a page with all charts into DIR"},
@@ -152,7 +152,7 @@ extern constinit const Verb compare_verb{
     .group = "Measure",
     .examples =
         "  tabane compare before.json after.json --threshold 5%\n"
-        "  tabane compare survey.json ha8000 -o compared\n"
+        "  tabane compare study.json ha8000 -o compared\n"
         "  tabane compare --list",
     .define = define};
 

@@ -76,7 +76,7 @@ std::string other_files_text(const JobReport& outcome) {
 }
 
 std::string speed_text(const JobReport& outcome) {
-  if (outcome.seconds <= 0) return "";
+  if (outcome.seconds <= 0 || outcome.files == 0) return "";
   const double bytes = static_cast<double>(outcome.bytes) / outcome.seconds;
   const double files = static_cast<double>(outcome.files) / outcome.seconds;
   return fmt::format(": {}, {} files/s", core::format_value(bytes, "B/s"),

@@ -164,7 +164,7 @@ void require_key_fits(const Tree& tree, int root, const std::string& keys_proble
             "{}",
             kKeysPath, keys_problem);
       }
-      if (!error.expected().empty()) reason += "; it is sealed for " + error.expected();
+      if (!error.expected().empty()) reason += "; what fits is " + error.expected();
     } catch (const core::Error& error) {
       reason = error.what();
     }
@@ -172,8 +172,7 @@ void require_key_fits(const Tree& tree, int root, const std::string& keys_proble
     return false;
   });
   if (found || !any) return;
-  throw core::Error(
-      fmt::format("{} ({}nothing was written)", reason, single ? "" : "tried every file; "));
+  throw core::Error(fmt::format("{}; nothing was written", reason));
 }
 
 std::optional<TreeSeal> seal_of_files(const Tree& tree, int root, KeyRing& keys) {

@@ -32,13 +32,13 @@ std::string text_of(const TreeDifference& difference) {
       return "is missing";
     case Difference::added:
       return difference.other.empty() ? "was added: the manifest does not have it"
-                                      : "was added: it is a copy of " + difference.other;
+                                      : "was added: it is a copy of '" + difference.other + "'";
     case Difference::other_kind:
       return "was replaced by something of another kind";
     case Difference::renamed:
-      return "was renamed: it is " + difference.other;
+      return "was renamed: it is '" + difference.other + "'";
     case Difference::exchanged:
-      return "was exchanged: it is " + difference.other;
+      return "was exchanged: it is '" + difference.other + "'";
     case Difference::rolled_back:
       return "was rolled back: it is a sealed file of this tree, but not in the state that the "
              "manifest has";

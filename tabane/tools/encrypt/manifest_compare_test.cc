@@ -124,7 +124,7 @@ TEST(ManifestCompare, TellsEveryKindInASentenceOfItsOwn) {
   }
   EXPECT_EQ(texts.size(), 7u);
   EXPECT_EQ(names.size(), 7u);
-  EXPECT_EQ(text_of({Difference::renamed, "b", "a"}), "was renamed: it is a");
+  EXPECT_EQ(text_of({Difference::renamed, "b", "a"}), "was renamed: it is 'a'");
 }
 
 }  // namespace

@@ -76,6 +76,22 @@ class Pairs(PairCase):
                      self.recipient("ann"), self.sealed)
         self.assertFalse(self.opened.exists())
 
+    def test_are_named_and_asked_for_where_no_key_is_given(self):
+        self.encrypt_for(self.recipient("me"), self.recipient("ann"))
+        names = []
+        for name in ("me", "ann"):
+            shown = self.run_ok("keygen", "--show", self.folder / name).stdout.decode().split()
+            self.assertEqual(shown[1], self.recipient(name))
+            same = self.run_ok("keygen", "--show", self.folder / f"{name}.pub").stdout.decode()
+            self.assertEqual(same.split(), shown)
+            names.append(shown[0])
+        listed = self.run_ok("rekey", "--list", self.sealed).stdout.decode()
+        for name in names:
+            self.assertIn(name, listed)
+            result = self.refused(2, name, "decrypt", self.sealed, self.opened)
+            self.assertIn("give --identity FILE", result.stderr.decode())
+            self.refused(2, name, "verify", self.sealed)
+
     def test_that_are_malformed_are_refused_before_anything_is_written(self):
         good = self.recipient("me")
         broken = self.folder / "broken"
@@ -180,8 +196,8 @@ class Rekey(PairCase):
         self.encrypt()
         before = snapshot(self.sealed)
         key = ["--key-file", self.key]
-        self.refused(2, "whom", "rekey", *key, self.sealed)
-        self.refused(2, "whom", "rekey", *key, "--add", self.sealed)
+        self.refused(2, "nobody is named", "rekey", *key, self.sealed)
+        self.refused(2, "nobody is named", "rekey", *key, "--add", self.sealed)
         self.refused(2, "no directory", "rekey", *key, "--recipient", self.recipient("me"),
                      self.sealed / "f0")
         self.refused(1, ".tabane/keys", "rekey", *key, "--recipient", self.recipient("me"),

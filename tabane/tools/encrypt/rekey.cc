@@ -136,7 +136,7 @@ std::string rekey(const std::string& tree, KeyRing& keys, const NewOpeners& open
   const bool whole = mac_fits(bytes, file.tree, *key) && file.found.unreadable.empty();
   if (openers.keeps && !whole) {
     throw core::Error(
-        fmt::format("{}/{} is damaged, or was changed by somebody who does not have the tree's key, so "
+        fmt::format("{}/{} is damaged, or was changed by somebody without the tree's key, so "
                     "it does not say who can open the tree; without --add, rekey writes it anew",
                     tree, kKeysPath));
   }
@@ -144,6 +144,21 @@ std::string rekey(const std::string& tree, KeyRing& keys, const NewOpeners& open
   const std::vector<Slot> slots = new_slots(file, *key, openers, stop_requested);
   write_keys(root.get(), encode_keys_file({file.tree, slots}, *key), true);
   return describe(slots);
+}
+
+std::string recipients_alone(const std::string& tree) {
+  const core::Descriptor root(open(tree.c_str(), O_RDONLY | O_CLOEXEC | O_DIRECTORY));
+  const auto bytes = root.valid() ? read_keys(root.get()) : std::nullopt;
+  if (!bytes) return "";
+  try {
+    const FoundSlots found = find_keys(*bytes).found;
+    const bool alone =
+        found.unreadable.empty() &&
+        std::ranges::count(found.slots, SlotKind::x25519, &Slot::kind) == std::ssize(found.slots);
+    return alone ? describe(found.slots) : "";
+  } catch (const DamageError&) {
+    return "";
+  }
 }
 
 std::string openers_of(const std::string& tree) {

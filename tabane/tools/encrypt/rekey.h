@@ -36,4 +36,7 @@ std::string rekey(
 // throws: as rekey(), but for the keys.
 std::string openers_of(const std::string& tree);
 
+// As openers_of(), of a tree that opens for recipients and for nobody else; otherwise empty.
+std::string recipients_alone(const std::string& tree);
+
 }  // namespace tabane::encrypt

@@ -13,11 +13,12 @@
 namespace tabane::encrypt {
 namespace {
 
-constexpr const char* kChanged =
-    "it is damaged, or was changed by somebody who has not the tree's key";
+constexpr const char* kChanged = "it is damaged, or was changed by somebody without the tree's key";
 
 std::string expected_of(const FoundKeys& file, const OpenedKeys& opened) {
-  return fmt::format("{} ({})", describe(file.found.slots), opened.trials.text());
+  const std::string openers = describe(file.found.slots);
+  return opened.trials.skipped.empty() ? openers
+                                       : fmt::format("{} ({})", openers, opened.trials.text());
 }
 
 // The tree's key by the slots of its files, where those of .tabane/keys do not open: they are

@@ -207,7 +207,7 @@ TEST_F(Sealing, OpensARekeyedTreeByTheRightSlotAmongPlantedAndDamagedOnes) {
       EXPECT_EQ(outcome.files, 2u);
       ASSERT_EQ(outcome.failures.size(), 1u);
       EXPECT_EQ(outcome.failures[0].path + ": " + outcome.failures[0].what,
-                ".tabane/keys: it is damaged, or was changed by somebody who has not the tree's "
+                ".tabane/keys: it is damaged, or was changed by somebody without the tree's "
                 "key");
     }
     const std::string why = refusal({with_passphrase, with_resume});

@@ -30,6 +30,7 @@
 #include "tabane/tools/encrypt/job_text.h"
 #include "tabane/tools/encrypt/key_ring.h"
 #include "tabane/tools/encrypt/places.h"
+#include "tabane/tools/encrypt/rekey.h"
 #include "tabane/tools/encrypt/worker.h"
 
 namespace tabane::program {
@@ -229,6 +230,10 @@ void read_key(const Options& options, Request& request) {
   } else {
     // Nobody likes to type a passphrase for nothing.
     options.list ? static_cast<void>(look_at_root(request)) : check_job(request);
+    const std::string recipients = encrypts ? "" : recipients_alone(request.in);
+    if (!recipients.empty())
+      throw core::UsageError(
+          fmt::format("IN ({}) is sealed for {}: give --identity FILE", request.in, recipients));
     request.passphrase = ask_passphrase(encrypts);
   }
   if (encrypts) warn(crypto::weakness_of(request.passphrase));
@@ -432,8 +437,8 @@ std::vector<Option> key_rows(Options& options) {
        "Read the key from FILE, as raw bytes or hexadecimal (see tabane keygen)",
        {.excludes = {"--passphrase-file"}}},
       {"--passphrase-file FILE", &options.passphrase_file,
-       "Read the passphrase from the first line of FILE; where no key is given at all, tabane asks "
-       "for one"}};
+       "Read the passphrase from the first line of FILE; without any key, tabane asks for a "
+       "passphrase"}};
   if (direction == Direction::encrypt) {
     rows.push_back(
         {"--recipient KEY", &options.recipients,
@@ -466,8 +471,8 @@ constexpr const char* kResumeEncrypt =
     "killed runs, as --force does. A sealed file is kept if its size, time, key and last chunk are "
     "right, and the "
     "manifest of OUT, where there is one, has it so; the chunks before the last are not read. With "
-    "CBC: if the size, the time, and the first and the last block are right. What OUT has and IN "
-    "has not is named, which --update removes";
+    "CBC: if the size, the time, and the first and the last block are right. Files that OUT has "
+    "and IN does not have are listed; --update removes them";
 constexpr const char* kResumeDecrypt =
     "Keep what is complete and current in OUT, do the rest, and remove the temporary files of "
     "killed runs, as --force does. A file is kept if its size and time are right and it ends as "
@@ -555,8 +560,8 @@ std::vector<Option> common_rows(Options& options) {
        "Read such patterns from FILE, one in each line, before those of --exclude; lines that are "
        "empty or begin with # are comments. The option may be repeated"},
       {"-t,--threads N", &options.threads,
-       "Use N threads, under an MPI launcher in each rank; default: chosen from the files and the "
-       "machine, whose PUs its ranks share"},
+       "Use N threads (under an MPI launcher: in each rank); default: chosen from the files and "
+       "the machine"},
       {"--engine NAME",
        &options.engine,
        "Compute AES with auto (the faster one of the next two, the default), openssl, ipsec-mb, or "

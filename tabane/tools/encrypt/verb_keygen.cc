@@ -4,6 +4,8 @@
 #include <cstdio>
 #include <filesystem>
 #include <memory>
+#include <string>
+#include <vector>
 
 #include "tabane/core/error.h"
 #include "tabane/crypto/keys.h"
@@ -11,6 +13,7 @@
 #include "tabane/program/passphrase_prompt.h"
 #include "tabane/program/printable.h"
 #include "tabane/tools/encrypt/identity.h"
+#include "tabane/tools/encrypt/key_slots.h"
 
 namespace tabane::program {
 
@@ -18,11 +21,28 @@ namespace {
 
 struct Options {
   std::string file;
-  bool pair = false;
+  bool pair = false, show = false;
 };
+
+std::vector<encrypt::Recipient> recipients_in(const std::string& file) {
+  std::vector<encrypt::Recipient> recipients;
+  try {
+    for (const encrypt::Identity& identity : encrypt::read_identity_file(file).identities)
+      recipients.push_back(identity.recipient);
+  } catch (const core::UsageError&) {
+    return encrypt::read_recipients(file);
+  }
+  return recipients;
+}
 
 void make(const Options& options) {
   using namespace encrypt;
+  if (options.show) {
+    make_memory_unreadable();
+    for (const Recipient& recipient : recipients_in(options.file))
+      fmt::print("{} {}\n", text_of(fingerprint_of(recipient)), text_of(recipient));
+    return;
+  }
   if (std::filesystem::exists(std::filesystem::symlink_status(options.file))) {
     throw core::Error(fmt::format("{} exists, and a key file is never replaced", options.file));
   }
@@ -43,11 +63,16 @@ Definition define() {
   const auto options = std::make_shared<Options>();
   return {{{"FILE",
             &options->file,
-            "The file to make; an existing file stays as it is",
+            "The file to make, which must not exist; with --show, the file to read",
             {.required = true}},
            {"--pair", &options->pair,
             "Write a secret X25519 key for decrypt --identity into FILE, and print its public key "
-            "for encrypt --recipient"}},
+            "for encrypt --recipient"},
+           {"--show",
+            &options->show,
+            "Show the public keys in FILE, of --pair or for --recipient, after the names that "
+            "rekey --list gives them",
+            {.excludes = {"--pair"}}}},
           [options](const Given&) {
             make(*options);
             return kOk;
@@ -65,7 +90,9 @@ extern constinit const Verb keygen_verb{
         "  tabane keygen --pair me.identity > me.pub\n"
         "                          makes a secret key, and prints the public key that belongs to "
         "it:\n"
-        "                          whoever has it can encrypt, and only the secret key decrypts",
+        "                          whoever has it can encrypt, and only the secret key decrypts\n"
+        "  tabane keygen --show me.pub\n"
+        "                          shows the name that rekey --list gives this key",
     .define = define};
 
 }  // namespace tabane::program

@@ -89,8 +89,8 @@ void require_somebody(const Options& options) {
     return;
   }
   throw core::UsageError(
-      "whom is TREE for? Name them by --recipient, --new-key-file, --new-passphrase-file or "
-      "--new-passphrase");
+      "nobody is named who can open TREE: give --recipient, --new-key-file, "
+      "--new-passphrase-file or --new-passphrase");
 }
 
 void look_at_key_files(const Options& options) {
@@ -140,8 +140,8 @@ Definition define() {
             "Open TREE with the key in FILE",
             {.excludes = {"--passphrase-file"}}},
            {"--passphrase-file FILE", &options->passphrase_file,
-            "Open TREE with the passphrase in the first line of FILE; where no key is given at "
-            "all, tabane asks for one"},
+            "Open TREE with the passphrase in the first line of FILE; without any key, tabane asks "
+            "for a passphrase"},
            {"--identity FILE", &options->identities,
             "Open TREE with the secret keys in FILE; the option may be repeated"},
            {"--allow-costly-passphrase", &options->allow_costly,

@@ -23,7 +23,7 @@ class Licences(Case):
         epub_lcp.check_signature(licence)
         shown = self.epub("inspect", self.protected)
         self.assertEqual(shown.returncode, 0)
-        for text in ("Caf\u00e9 & more", "5 encrypted, 4 clear", "THEY ended on 2020-01-31",
+        for text in ("Caf\u00e9 & more", "5 encrypted, 4 clear", "NOT IN FORCE: ended on 2020-01-31",
                      "The caf\u00e9's name", "good, by CN=tabane test provider"):
             self.assertIn(text, shown.stdout)
         self.assertRegex(shown.stdout, r"valid until 20\d\d-\d\d-\d\dT\d\d:\d\d:\d\dZ\n")
@@ -32,7 +32,7 @@ class Licences(Case):
         self.assertIn("the rights of its licence ended on 2020-01-31", done.stderr)
         done = self.run_verb("protect", self.book, self.protected, "--force", "--start",
                              "2090-01-31T00:00:00+09:00")
-        self.assertIn("THEY begin only on", self.epub("inspect", self.protected).stdout)
+        self.assertIn("NOT IN FORCE: begin only on", self.epub("inspect", self.protected).stdout)
 
     def test_a_provider_of_the_users(self):
         key, certificate = self.folder / "key.pem", self.folder / "cert.pem"

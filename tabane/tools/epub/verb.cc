@@ -113,7 +113,7 @@ class BooksReporter {
     line_.clear();
     warn(result.warning);
     if (!result.error.empty()) {
-      if (!result.stopped) say(stderr, fmt::format("tabane: {}\n", printable(result.error)));
+      if (!result.stopped) say(stderr, fmt::format("tabane epub: {}\n", printable(result.error)));
     } else if (!options_.quiet && !options_.json.to_stdout()) {
       say(stdout, line_of(direction_, paths, result));
     }
@@ -155,11 +155,12 @@ int end(const BooksOptions& options, Direction direction, const std::vector<Book
   const auto done = std::ranges::count_if(results, [](const auto& r) { return r.error.empty(); });
   const auto all = static_cast<std::ptrdiff_t>(results.size());
   if (std::ranges::any_of(results, &BookResult::stopped)) {
-    fmt::print(stderr, "tabane: stopped after {} of {}; no half-written book was left\n", done,
+    fmt::print(stderr, "tabane epub: stopped after {} of {}; no half-written book was left\n", done,
                count_of(results.size(), "book"));
     StopOnSignal::die_as_asked();
   } else if (done < all && all > 1) {
-    fmt::print(stderr, "tabane: {} of {} failed\n", all - done, count_of(results.size(), "book"));
+    fmt::print(stderr, "tabane epub: {} of {} failed\n", all - done,
+               count_of(results.size(), "book"));
   }
   return done == all ? kOk : kFailed;
 }
@@ -251,7 +252,7 @@ std::vector<Option> terms_rows(BooksOptions& options) {
       {"--hint-url URL", &terms.hint_url,
        "Where readers find help with the passphrase; default: the hint itself"},
       {"--publication-url URL", &terms.publication_url,
-       "Where the protected book is to be had; default: its file name"},
+       "Where readers get the protected book; default: its file name"},
       {"--user ID", &terms.user, "The user's id in the licence; default: none"},
       {"--start DATE", &terms.rights.start,
        "The licence holds from this moment on; a date is the beginning of its day in UTC"},
@@ -264,7 +265,7 @@ std::vector<Option> terms_rows(BooksOptions& options) {
 std::vector<Option> last_rows(BooksOptions& options) {
   return {
       {"--force", &options.force,
-       "Replace books that are there, and remove from the folders of the new books the "
+       "Replace existing books, and remove from the folders of the new books the "
        "temporary files (.tabane-*.part) of killed runs: those of yours that nobody has written "
        "to for an hour and no run has locked"},
       {"-t,--threads N",

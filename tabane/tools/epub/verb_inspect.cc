@@ -56,7 +56,8 @@ std::string rights_text(const Rights& rights, const std::string& expiry) {
   if (rights.print) parts.push_back(fmt::format("print {} pages", *rights.print));
   if (rights.copy) parts.push_back(fmt::format("copy {} characters", *rights.copy));
   if (parts.empty()) return "unlimited";
-  return fmt::format("{}{}", fmt::join(parts, ", "), expiry.empty() ? "" : "; THEY " + expiry);
+  return fmt::format("{}{}", fmt::join(parts, ", "),
+                     expiry.empty() ? "" : "; NOT IN FORCE: " + expiry);
 }
 
 std::string licence_text(const Inspected& book) {
@@ -161,7 +162,7 @@ int run(const InspectOptions& options) {
   for (const std::string& path : options.books) {
     const Inspected book = inspect(path, user);
     if (!book.error.empty()) {
-      fmt::print(stderr, "tabane: {}\n", printable(book.error));
+      fmt::print(stderr, "tabane epub inspect: {}\n", printable(book.error));
       code = kFailed;
     } else if (!options.json.to_stdout()) {
       fmt::print("{}", text_of(book));

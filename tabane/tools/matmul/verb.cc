@@ -326,8 +326,7 @@ extern constinit const Verb matmul_verb{
         "  tabane matmul --left A.txt --right B.txt --bits 200 -o C.txt\n"
         "                                      multiplies what is in two files\n"
         "  tabane matmul -n 500 --bits 4096 --ranks 1 -t 2 --compare-loop\n"
-        "                                      uses two threads, and times MPFR's loop beside "
-        "them\n"
+        "                                      uses two threads, and times MPFR's loop, too\n"
         "\nEach element is the exact sum of its products, rounded once.\n"
         "Exit code 4: the product failed its check.",
     .define = define};

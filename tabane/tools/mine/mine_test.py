@@ -174,7 +174,7 @@ class Steps(Case):
     def test_keep_the_secret_key_out_of_the_servers_folder(self):
         for client in (self.server, self.server / "client"):
             self.server.mkdir(exist_ok=True)
-            self.refused("must not be the same, nor lie in each other", "keygen", *QUICK, client,
+            self.refused("must not be the same, nor one inside the other", "keygen", *QUICK, client,
                          self.server)
         self.assertEqual([], list(self.folder.rglob("*.key*")))
 

@@ -91,8 +91,8 @@ void require_apart(const Folder& client, const Folder& server) {
       std::mismatch(of_client.begin(), of_client.end(), of_server.begin(), of_server.end());
   if (in_client != of_client.end() && in_server != of_server.end()) return;
   throw core::UsageError(
-      fmt::format("{} and {}: the client's folder and the server's must not be the same, nor lie "
-                  "in each other: the secret key would go to the server",
+      fmt::format("{} and {}: the client's folder and the server's must not be the same, nor one "
+                  "inside the other: the secret key would go to the server",
                   client.string(), server.string()));
 }
 

@@ -172,7 +172,8 @@ TEST_F(Steps, KeysAreNeverReplaced) {
 TEST_F(Steps, FoldersThatAreNotApartAreRefused) {
   const auto refused = [&](const Folder& owner, const Folder& counts) {
     const std::string told = complaint([&] { make_keys(owner, counts, spec()); });
-    EXPECT_NE(told.find("must not be the same, nor lie in each other"), std::string::npos) << told;
+    EXPECT_NE(told.find("must not be the same, nor one inside the other"), std::string::npos)
+        << told;
     EXPECT_FALSE(std::filesystem::exists(owner / "secret.key")) << owner;
     EXPECT_FALSE(std::filesystem::exists(counts / "public.keys")) << counts;
   };
@@ -189,7 +190,7 @@ TEST_F(Steps, FoldersThatAreNotApartAreRefused) {
 TEST_F(Steps, LaterStepsRefuseFoldersThatAreNotApart) {
   keys();
   const auto told = [](const std::string& sentence) {
-    return sentence.find("nor lie in each other") != std::string::npos;
+    return sentence.find("nor one inside the other") != std::string::npos;
   };
   EXPECT_TRUE(
       told(complaint([&] { encrypt_database(client(), client(), FimiFile(shop()), request()); })));

@@ -37,21 +37,21 @@ std::vector<Option> itemset_rows(MineRequest& request, const std::string& if_non
           {"--max-length N",
            &request.keys.most_length,
            "Find itemsets of at most N items (default " + if_none +
-               "); more take larger parameters at each doubling beyond 2",
+               "); beyond 2, each doubling needs larger parameters",
            {.range = {1, kLongestItemset}}},
           {"--min-confidence X", &request.min_confidence,
            "Give the rules that hold in at least this share of the cases (default 0.5)"}};
 }
 
 std::vector<Option> key_rows(KeySpec& keys) {
-  return {
-      {"--hide-slots", &keys.hide_slots,
-       "Let the server sum each count under encryption, so that only totals can be decrypted; "
-       "takes larger parameters and rotations"},
-      {"--ring-degree N", &keys.degree,
-       "The degree of the ring, a power of two (default: the least that is large enough and secure)"},
-      {"--insecure-parameters", &keys.allow_insecure,
-       "Take a ring degree with less than 128 bits of security; every output is marked"}};
+  return {{"--hide-slots", &keys.hide_slots,
+           "Let the server sum each count under encryption, so that only totals can be decrypted; "
+           "this needs larger parameters and rotations"},
+          {"--ring-degree N", &keys.degree,
+           "The degree of the ring, a power of two (default: the least that is large enough and "
+           "secure)"},
+          {"--insecure-parameters", &keys.allow_insecure,
+           "Take a ring degree with less than 128 bits of security; every output is marked"}};
 }
 
 Option threads_row(Workers& workers) {
@@ -153,7 +153,7 @@ Definition define_generate() {
   GenerateSettings& settings = options->settings;
   return {{{"FILE", &options->file, "The file to write; - is stdout", {.required = true}},
            {"--transactions N", &settings.transactions, "Make N transactions (default 10000)"},
-           {"--items N", &settings.items, "Of the items 1 to N (default 100)"},
+           {"--items N", &settings.items, "Use the items 1 to N (default 100)"},
            {"--mean-transaction X", &settings.mean_transaction,
             "The mean number of items in a transaction (default 10)"},
            {"--mean-pattern X", &settings.mean_pattern,
@@ -175,7 +175,7 @@ Definition define_generate() {
 
 constexpr Verb kGenerate{
     .name = "generate",
-    .what = "Make a file of transactions up, as the generator of IBM's Quest project does",
+    .what = "Make a file of random transactions, as the generator of IBM's Quest project does",
     .examples =
         "  tabane mine generate shop.dat\n"
         "  tabane mine generate --transactions 100000 --items 1000 t10i4d100k.dat\n"
@@ -267,12 +267,11 @@ Definition define() {
                  "Count on the transactions themselves; nothing is encrypted",
                  {.excludes = {"--hide-slots", "--ring-degree", "--insecure-parameters"}}}},
             key_rows(request.keys), worker_rows(request.workers),
-            std::vector<Option>{
-                {"--ranks N",
-                 &options->ranks,
-                 "Use N ranks that share the blocks of the database instead of a team; under an "
-                 "MPI launcher those that it has started",
-                 {.range = {1, 4096}, .excludes = {"--plain"}}}},
+            std::vector<Option>{{"--ranks N",
+                                 &options->ranks,
+                                 "Use N ranks, which share the blocks of the database, instead of "
+                                 "a team (under an MPI launcher: all that it has started)",
+                                 {.range = {1, 4096}, .excludes = {"--plain"}}}},
             options->output.rows()),
       [options](const Given&) { return run(*options); }};
 }
@@ -293,7 +292,7 @@ extern constinit const Verb mine_verb{
         "  tabane mine keygen client server               the roles apart: one folder for the "
         "owner\n"
         "  tabane mine encrypt client server shop.dat --min-support 0.02\n"
-        "                                                 of the data, one for who counts\n"
+        "                                                 of the data, one for the server\n"
         "  while [ -e server/query ]; do tabane mine count server &&\n"
         "    tabane mine decrypt client server || break; done\n"
         "The implementation of BGV has not been audited.",

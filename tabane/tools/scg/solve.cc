@@ -1,5 +1,7 @@
 #include "tabane/tools/scg/solve.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <array>
 #include <cmath>
@@ -9,6 +11,7 @@
 #include "tabane/comm/collectives.h"
 #include "tabane/comm/comm.h"
 #include "tabane/comm/steps.h"
+#include "tabane/core/units.h"
 #include "tabane/simd/elementwise.h"
 #include "tabane/simd/reduction.h"
 #include "tabane/tools/scg/equation.h"
@@ -258,7 +261,9 @@ SolvedMesh solve(comm::Comm& comm, const Problem& problem, const SolveOptions& o
   if (values != nullptr) *values = gather_field(comm, problem, grid, scaled.x);
   if (options.measure_limit) {
     solution.limit = limit_of(comm, scaled, answer.bytes_per_unknown);
-    solution.limit_is = "the triad's bandwidth on all ranks";
+    const double bandwidth = solution.limit * answer.bytes_per_unknown / kOperations;
+    solution.limit_is =
+        fmt::format("what the triad's {} on all ranks allow", core::format_value(bandwidth, "B/s"));
   }
   return answer;
 }

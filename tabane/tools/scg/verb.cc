@@ -186,11 +186,11 @@ Definition define() {
             "west=1,east=neumann,south=neumann:0.5 "
             "(default: u is 0)"},
            {"--tolerance X", &options->solve.tolerance,
-            "Stop where the residual has fallen to X times its first norm; the largest error, in "
-            "parts of the largest u, where it is proved (default 2e-12)"},
+            "Stop when the norm of the residual is X times the first one; with --prove, when the "
+            "error is at most X times the largest u (default 2e-12)"},
            {"--iterations N",
             &options->solve.most_iterations,
-            "Fail if N iterations, those of the proof included, do not suffice (default: 20 for "
+            "Fail after N iterations, those of the proof included (default: 20 for "
             "each row and column, at least 10000, and ten times as many for the proof)",
             {.range = kAboveZero}},
            {"--prove", &options->solve.prove,

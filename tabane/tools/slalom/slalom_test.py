@@ -40,8 +40,7 @@ class Slalom(Case):
     def refused(self, sentence, *arguments, code=2):
         done = self.run_slalom(*arguments, code=code)
         self.assertEqual(done.stdout, "")
-        speaker = "tabane slalom" if code == 2 else "tabane"
-        self.assertEqual(done.stderr, f"{speaker}: {sentence}\n")
+        self.assertEqual(done.stderr, f"tabane slalom: {sentence}\n")
         self.assertFalse(self.answer.exists())
 
     def test_writes_the_references_radiosities(self):

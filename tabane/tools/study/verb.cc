@@ -5,7 +5,7 @@ namespace tabane::program {
 
 extern constinit const Verb study_verb{
     .name = "study",
-    .what = "Run one of the performance reports again on this machine",
+    .what = "Repeat a published performance report on this machine",
     .group = "Measure",
     .below = kStudies};
 

@@ -72,6 +72,32 @@ class Survey(unittest.TestCase):
                 self.assertIn(part.lower(), result.stderr.lower())
                 self.assertEqual(result.stdout, "")
 
+    def test_replaces_no_other_survey(self):
+        first = self.folder / "tabane-report" / "survey.json"
+        first.parent.mkdir()
+        first.write_text("first")
+        result = tabane("survey", "-o", str(first.parent))
+        self.assertEqual(result.returncode, 2)
+        self.assertIn("it holds a survey; name another directory, or give --force", result.stderr)
+        subprocess.run([TABANE, "survey", "--quick", "--only", "clock.tick_rate"], check=True,
+                       cwd=self.folder, capture_output=True, timeout=120)
+        self.assertEqual(len(list(self.folder.glob("tabane-report-20*/survey.json"))), 1)
+        self.assertEqual(first.read_text(), "first")
+        result = tabane("survey", *FAST, "-o", str(first.parent), "--force")
+        self.assertEqual(result.returncode, 0, result.stderr)
+        self.assertNotEqual(first.read_text(), "first")
+
+    def test_names_a_busy_machine_before_it_measures(self):
+        with subprocess.Popen(["sh", "-c", "while :; do :; done"]) as other:
+            try:
+                result = tabane("survey", "--quick", "--only", "clock.tick_rate", "--json",
+                                "--wait-idle=2s")
+            finally:
+                other.kill()
+        self.assertIn("waiting, for other programs keep", result.stderr)
+        self.assertLess(result.stderr.index("PUs busy, which changes the figures"),
+                        result.stderr.index("may mean:"))
+
     def test_stopped_by_ctrl_c_keeps_what_it_has(self):
         process = subprocess.Popen([TABANE, "survey", "--only", "clock,latency,peak,core_to_core",
                                     "-o", str(self.folder)],
@@ -141,10 +167,11 @@ class Report(unittest.TestCase):
 
 class Verbs(unittest.TestCase):
     def test_are_named_when_one_is_missing_or_wrong(self):
-        for wrong in (["surevy"], ["study"], ["study", "ha9000"]):
+        for wrong, help_with_it in ((["surevy"], "did you mean survey?"), (["study"], "legal are"),
+                                    (["study", "ha9000"], "did you mean ha8000?")):
             result = tabane(*wrong)
             self.assertEqual(result.returncode, 2)
-            self.assertIn("legal are", result.stderr)
+            self.assertIn(help_with_it, result.stderr)
 
     def test_help_and_version_succeed(self):
         for asked in (["--help"], ["--version"], ["survey", "-h"], ["run", "-h"], ["study", "-h"],

@@ -1,15 +1,22 @@
 // tabane survey: measures this machine and writes the report.
+#include <fmt/chrono.h>
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include <chrono>
 #include <cstdio>
+#include <ctime>
+#include <filesystem>
 #include <memory>
 #include <optional>
+#include <thread>
 
+#include "tabane/core/error.h"
 #include "tabane/core/output_file.h"
 #include "tabane/core/topology.h"
 #include "tabane/lab/page/report.h"
 #include "tabane/lab/probe.h"
+#include "tabane/lab/survey/disturbances.h"
 #include "tabane/lab/survey/survey.h"
 #include "tabane/program/command.h"
 #include "tabane/program/layout.h"
@@ -27,11 +34,49 @@ struct Options {
   bool wide = false;
   bool quick = false;
   bool quiet = false;
+  bool force = false;
+  std::optional<std::string> wait_idle;  // "-": as long as usual
   JsonOption json;
   std::string command_line;
-
-  std::string directory() const { return given_directory.value_or("tabane-report"); }
+  std::string directory;
 };
+
+// No survey is replaced unless --force is given: without -o the directory gets a date.
+std::string free_directory(const Options& options) {
+  const std::string name = options.given_directory.value_or("tabane-report");
+  if (options.force || !std::filesystem::exists(std::filesystem::path(name) / "survey.json"))
+    return name;
+  if (!options.given_directory)
+    return fmt::format("{}-{:%Y-%m-%d-%H%M%S}", name, fmt::localtime(std::time(nullptr)));
+  throw core::UsageError(
+      fmt::format("-o {}: it holds a survey; name another directory, or give --force", name));
+}
+
+constexpr double kBusyPus = 0.2;
+
+// Over the last second.
+double busy_with_others() {
+  const lab::OthersLoad others;
+  std::this_thread::sleep_for(std::chrono::seconds(1));
+  return others.busy_pus().value_or(0);
+}
+
+// Says that the machine is busy before anything is measured, and waits if that was asked for.
+void look_for_others(const Options& options) {
+  const std::string text = options.wait_idle.value_or("0");
+  const double seconds = text == "-" ? 60 : seconds_of("--wait-idle", text);
+  double busy = busy_with_others();
+  if (busy > kBusyPus && seconds > 0 && !options.quiet)
+    fmt::print(stderr, "tabane survey: waiting, for other programs keep {:.1f} PUs busy\n", busy);
+  for (double waited = 1; busy > kBusyPus && waited < seconds && !StopOnSignal::requested();
+       ++waited)
+    busy = busy_with_others();
+  if (busy > kBusyPus && !options.quiet)
+    fmt::print(stderr,
+               "warning: other programs keep {:.1f} PUs busy, which changes the figures; stop "
+               "them, or give --wait-idle\n",
+               busy);
+}
 
 void list_probes(const Options& options) {
   const auto probes = lab::select_probes(lab::all_probes(core::Topology::detect()), options.only);
@@ -82,9 +127,14 @@ lab::Hooks make_hooks(const Options& options, ProgressLine& progress, bool to_di
     fmt::print("{}\n", result_line(result));
     std::fflush(stdout);
   };
+  hooks.on_first_result = [&progress, text](const lab::Result& result) {
+    if (!text) return;
+    progress.clear();
+    fmt::print(stderr, "first pass: {}\n", result_line(result));
+  };
   hooks.on_probe_done = [&options, to_directory](const lab::Record& record) {
     if (!to_directory) return;
-    core::write_output(std::filesystem::path(options.directory()) / "survey.json",
+    core::write_output(std::filesystem::path(options.directory) / "survey.json",
                        lab::to_json(record).dump(1) + "\n");
   };
   return hooks;
@@ -93,7 +143,7 @@ lab::Hooks make_hooks(const Options& options, ProgressLine& progress, bool to_di
 void write_results(const Options& options, const lab::Record& record, bool to_directory) {
   options.json.write(lab::to_json(record));
   if (!to_directory) return;
-  const std::filesystem::path directory = options.directory();
+  const std::filesystem::path directory = options.directory;
   core::write_output(directory / "survey.json", lab::to_json(record).dump(1) + "\n");
   if (const auto remark = lab::write_report(record, directory)) {
     fmt::print(stderr, "tabane: {}\n", *remark);
@@ -104,7 +154,7 @@ void write_results(const Options& options, const lab::Record& record, bool to_di
   }
 }
 
-void run(const Options& options) {
+void run(Options& options) {
   if (options.list) {
     list_probes(options);
     return;
@@ -114,10 +164,14 @@ void run(const Options& options) {
   options.json.check();
   const core::Topology topology = core::Topology::detect();
   lab::check_survey(topology, options.only);
-  if (to_directory) require_writable_directory(options.directory());
+  if (to_directory) {
+    options.directory = free_directory(options);
+    require_writable_directory(options.directory);
+  }
   if (!options.quiet && !options.json.to_stdout()) fmt::print("{}\n\n", topology.summary());
 
   const StopOnSignal stop;
+  look_for_others(options);
   ProgressLine progress(options.quiet);
   const lab::Record record = lab::run_survey(
       topology,
@@ -135,28 +189,33 @@ void run(const Options& options) {
 
 Definition define() {
   const auto options = std::make_shared<Options>();
-  return {{{"--list", &options->list, "List the probes of this machine and measure nothing"},
-           {"--wide", &options->wide, "With --list: one line per probe, however long"},
-           {"--only PATTERN,...",
-            &options->only,
-            "Measure only the probes that match a pattern ('simd.*.l1') or are below a name "
-            "(clock); separate several by commas, or repeat the option",
-            {.commas = true}},
-           {"--quick", &options->quick,
-            "Take about 30 s, with fewer samples and passes; intervals cover only that time"},
-           {"-o,--output DIR", &options->given_directory,
-            "Write survey.json, report.html and the figures into DIR (default tabane-report)"},
-           options->json.row(),
-           {"-q,--quiet", &options->quiet, "Show no progress, table or warnings"}},
-          [options](const Given& given) {
-            options->command_line = given.verb;
-            if (options->quick) options->command_line += " --quick";
-            for (const std::string& pattern : options->only) {
-              options->command_line += fmt::format(" --only '{}'", pattern);
-            }
-            run(*options);
-            return kOk;
-          }};
+  return {
+      {{"--list", &options->list, "List the probes of this machine and measure nothing"},
+       {"--wide", &options->wide, "With --list: one line per probe, however long"},
+       {"--only PATTERN,...",
+        &options->only,
+        "Measure only the probes that match a pattern ('simd.*.l1') or are below a name "
+        "(clock); separate several by commas, or repeat the option",
+        {.commas = true}},
+       {"--quick", &options->quick,
+        "Take about 30 s, with fewer samples and passes; intervals cover only that time"},
+       {"-o,--output DIR", &options->given_directory,
+        "Write survey.json, report.html and the figures into DIR (default tabane-report, with "
+        "a date if it holds a survey)"},
+       {"--force", &options->force, "Replace the survey that DIR holds"},
+       {"--wait-idle[=TIME]", [options](const Words& words) { options->wait_idle = words.back(); },
+        "Wait until other programs are idle, at most for TIME (default 60s)"},
+       options->json.row(),
+       {"-q,--quiet", &options->quiet, "Show no progress, table or warnings"}},
+      [options](const Given& given) {
+        options->command_line = given.verb;
+        if (options->quick) options->command_line += " --quick";
+        for (const std::string& pattern : options->only) {
+          options->command_line += fmt::format(" --only '{}'", pattern);
+        }
+        run(*options);
+        return kOk;
+      }};
 }
 
 }  // namespace

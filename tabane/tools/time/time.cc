@@ -8,6 +8,7 @@
 #include <cmath>
 #include <cstdint>
 
+#include "tabane/core/units.h"
 #include "tabane/lab/record/text.h"
 
 namespace tabane::lab {
@@ -132,7 +133,7 @@ namespace {
 
 constexpr double kTimesTheFirst = 10, kLeastTimeout = 10;
 constexpr int kSignalBase = 128;
-constexpr double kShowSeconds = 0.1;
+constexpr double kShowSeconds = 0.1, kLongSeconds = 10;
 
 // What is counted of each run beside its time; of several runs of a sample the mean.
 constexpr std::pair<const char*, double ChildRun::*> kCounts[] = {
@@ -190,6 +191,7 @@ class Turns {
     }
     measuring_ = true;
     measuring_since_ = clock_.now();
+    tell_plan();
     const core::RoundsEnd end = core::in_rounds(
         contenders_.size(), effort_.rounds, clock_, measuring_since_,
         [this](std::size_t i) { return take(i); },
@@ -273,6 +275,18 @@ class Turns {
       if (ratio.undecided())
         timings_.precision = std::max(timings_.precision, half_width(ratio.interval, ratio.value));
     }
+  }
+
+  // Of commands so long that the fewest rounds take longer than most people wait without a word.
+  void tell_plan() {
+    if (effort_.rounds.warmups == 0) return;
+    const double round = (measuring_since_ - start_) / effort_.rounds.warmups * effort_.repeat;
+    const double all = round * effort_.rounds.fewest;
+    if (all < kLongSeconds) return;
+    hooks_.on_plan(
+        fmt::format("a round takes {}: {} rounds take {}; --max-time and --runs make it shorter",
+                    core::format_seconds(round), effort_.rounds.fewest,
+                    core::format_seconds(std::min(all, effort_.rounds.most_seconds + round))));
   }
 
   void show(std::size_t i) {

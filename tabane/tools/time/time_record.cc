@@ -147,10 +147,11 @@ void warn_of_outliers(Record& record, const TimeContender& contender, const Poin
        .seen = seen + (first ? "; it was the first run" : ""),
        .may_mean = first ? "files were read from disk that were in memory later"
                          : "other programs ran meanwhile, or files were written back",
-       .do_this = first ? "take more warm-up rounds (-w 3), or empty the caches before each run "
-                          "(--prepare)"
-                        : "medians and ratios are hardly affected; for the times themselves measure on a "
-                          "quieter machine"});
+       .do_this =
+           first ? "take more warm-up rounds (-w 3), or empty the caches before each run "
+                   "(--prepare)"
+                 : "medians and ratios are hardly affected; for the times themselves measure on a "
+                   "quieter machine"});
 }
 
 void warn_of_short_runs(Record& record, const std::vector<TimeContender>& contenders,
@@ -241,13 +242,15 @@ std::string ratio_sentence(const std::string& name, const std::string& first,
   const auto interval = with_ends(ratio.interval);
   if (!interval)
     return fmt::format("'{}' and '{}': too few rounds to say which is faster.", name, first);
-  const int digits = std::fabs(ratio.value - 1) < 0.1 ? 3 : 2;
+  const int digits = std::fabs(ratio.value - 1) < 0.1 ? 3 : ratio.value < 0.1 ? 4 : 2;
   const std::string how = fmt::format("{:.{}f} [{:.{}f}, {:.{}f}]", ratio.value, digits,
                                       interval->low, digits, interval->high, digits);
   if (ratio.undecided())
     return fmt::format("No difference seen between '{}' and '{}': ratio {}.", name, first, how);
-  const std::string faster =
-      ratio.value < 1 ? fmt::format(": it is {:.{}f} times as fast", 1 / ratio.value, digits) : "";
+  const std::string faster = ratio.value < 1
+                                 ? fmt::format(": it is {:.{}f} times as fast", 1 / ratio.value,
+                                               ratio.value < 0.1 ? 1 : digits)
+                                 : "";
   return fmt::format("'{}' takes {} times as long as '{}'{}.", name, how, first, faster);
 }
 

@@ -64,7 +64,8 @@ TEST(TimeRecord, IsWrittenAndReadAgain) {
 TEST(TimeRecord, OfOneRoundHasNoIntervals) {
   const Record record = Timed(1).record();
   EXPECT_FALSE(record.find("time.b_|_c.threads2.ratio")->interval);
-  EXPECT_EQ(record.sentences[0], "'b | c' and 'sort, \"a\"': too few rounds to say which is faster.");
+  EXPECT_EQ(record.sentences[0],
+            "'b | c' and 'sort, \"a\"': too few rounds to say which is faster.");
 }
 
 TEST(RatioSentence, SaysHowMuchLongerAndWhenNothingIsSeen) {
@@ -72,6 +73,8 @@ TEST(RatioSentence, SaysHowMuchLongerAndWhenNothingIsSeen) {
             "'b' takes 1.42 [1.38, 1.47] times as long as 'a'.");
   EXPECT_EQ(ratio_sentence("b", "a", {0.5, {0.4, 0.6}, 20}),
             "'b' takes 0.50 [0.40, 0.60] times as long as 'a': it is 2.00 times as fast.");
+  EXPECT_EQ(ratio_sentence("b", "a", {0.0352, {0.03, 0.04}, 20}),
+            "'b' takes 0.0352 [0.0300, 0.0400] times as long as 'a': it is 28.4 times as fast.");
   EXPECT_EQ(ratio_sentence("b", "a", {1.004, {0.998, 1.009}, 20}),
             "No difference seen between 'b' and 'a': ratio 1.004 [0.998, 1.009].");
 }

@@ -74,7 +74,7 @@ class Command(unittest.TestCase):
 
     def test_keeps_the_variables_of_the_user(self):
         show = "echo $OMP_NUM_THREADS $OMP_PLACES $OMP_PROC_BIND $MKL_NUM_THREADS"
-        result = run("-c", str(FIRST), "--", "sh", "-c", show, OMP_NUM_THREADS="3",
+        result = run("-v", "-c", str(FIRST), "--", "sh", "-c", show, OMP_NUM_THREADS="3",
                      OMP_PLACES="cores", OMP_PROC_BIND="false", MKL_NUM_THREADS="5")
         self.assertEqual(result.stdout, "3 cores false 5\n")
         self.assertIn("kept: OMP_PLACES=cores", result.stderr)
@@ -91,9 +91,12 @@ class Command(unittest.TestCase):
 
 
 class Output(unittest.TestCase):
-    def test_map_is_on_stderr_and_quiet_silences_it(self):
-        loud = run("-t", "1", "--", "true")
-        self.assertEqual(loud.stdout, "")
+    def test_is_two_lines_on_stderr_a_map_if_asked_or_nothing(self):
+        short = run("-t", "1", "-c", str(FIRST), "--", "true")
+        self.assertEqual(short.stdout, "")
+        self.assertEqual(len(short.stderr.splitlines()), 2, short.stderr)
+        self.assertIn(f"1 thread on PUs {FIRST} (1 core)", short.stderr)
+        loud = run("-v", "-t", "1", "--", "true")
         self.assertIn("worker 0 -> PU", loud.stderr)
         self.assertEqual(run("-q", "--", "true").stderr, "")
 

@@ -162,7 +162,7 @@ void TunePlan::check_placeholders() const {
       if (is_in(known, name)) continue;
       throw UsageError(fmt::format(
           "{{{0}}} in the command is not known: there are {{{1}}}; others need --vary {0}=…{2}. "
-          "Where braces are meant as they stand, write {{ {0} }}",
+          "For braces that are no placeholder, write {{ {0} }}",
           name, fmt::join(known, "}, {"), name == kIndex ? ", and {index} needs --shards" : ""));
     }
   }

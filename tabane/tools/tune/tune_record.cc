@@ -104,8 +104,8 @@ void add_what_to_use(Record& record, const TuneData& data) {
     rows.rows.push_back({chosen != 0 ? "the setting" : "the best of the search",
                          text_of(median_of(data, tuning.best))});
     if (tuning.proof && tuning.proof->ratio.pairs > 0)
-      rows.rows.push_back({tuning.proof->fresh ? "gain, measured afresh in turn"
-                                               : "gain in the race (not measured afresh)",
+      rows.rows.push_back({tuning.proof->fresh ? "gain, measured again in turn"
+                                               : "gain in the race (not measured again)",
                            gain_text(tuning.proof->ratio)});
   }
   rows.rows.push_back({"runs", std::to_string(tuning.runs.size())});
@@ -166,10 +166,9 @@ void add_refused(Record& record, const TuneData& data) {
   for (const auto& [reason, candidates] : reasons)
     rows.rows.push_back(
         {reason, Entry(double(candidates.size()), "1"), data.text(candidates.front())});
-  add_table(
-      record, "Not usable", std::move(rows),
-      "Candidates that failed, that printed something different, or that did not fit. Where "
-      "a different output is right, too, give --ignore-output.");
+  add_table(record, "Not usable", std::move(rows),
+            "Candidates that failed, that printed something different, or that did not fit. Where "
+            "a different output is right, too, give --ignore-output.");
 }
 
 std::string combinations(std::size_t count) {
@@ -284,11 +283,12 @@ std::string headline(const Space& space, const Tuning& tuning, const TuningHeade
   if (!tuning.proof->fresh)
     return fmt::format(
         "Stopped. The best so far is {}: {} as you started it in the rounds of the race, not yet "
-        "measured afresh.",
+        "measured again.",
         best, times_as(header, tuning.proof->ratio));
   return fmt::format(
-      "Nothing is certainly {} the command as you start it. The best of the search was {}: {} when it "
-      "was measured afresh{}.",
+      "Nothing is certainly {} the command as you start it. The best of the search was {}: {} when "
+      "it "
+      "was measured again{}.",
       more(header), best, times_as(header, tuning.proof->ratio),
       !tuning.proof->ratio.undecided()             ? ""
       : tuning.proof->ratio.value < kWorthMoreRuns ? ", no difference seen"

@@ -60,15 +60,18 @@ class Winner(InFolder):
         again = self.tabane(*tuned, "--dry-run", "--", *SLOW)
         self.assertEqual(again.returncode, 0, again.stderr)
         self.assertIn("sleep 0.01", again.stdout)
-        shown = self.tabane(*tuned, "-q", "--", "echo", "{block}")
+        shown = self.tabane(*tuned, "-q", "--", "sh", "-c", "echo {block}")
         self.assertEqual(shown.stdout, "1\n", shown.stderr)
+        other = self.tabane(*tuned, "--", "echo", "{block}")
+        self.assertEqual(other.returncode, 2)
+        self.assertIn("it is the tuning of 'sh -c", other.stderr)
 
     def test_is_not_named_where_nothing_matters(self):
         result = self.tune("-r", "30", "--repeat", "2", "--only", "threads,allocator", "--",
                            "sleep", "0.01")
         self.assertEqual(result.returncode, 0, result.stderr)
         # The last where the machine was too busy to tell.
-        self.assertRegex(result.stdout, "Nothing (is surely|was found)|times as fast as|"
+        self.assertRegex(result.stdout, "Nothing (is certainly|was found)|times as fast as|"
                                         "No winner is named: too few rounds")
         self.assertEqual(len(self.record()["views"][0]["details"]["tuning"]["runs"]) <= 30, True)
 
@@ -298,7 +301,7 @@ class Refusal(InFolder):
             (["--bogus", "--", "true"], "--bogus"),
             (["--budget", "5x", "--", "true"], "--budget: '5x'"),
             (["--timeout", "5x", "--", "true"], "--timeout: '5x'"),
-            (["--", "awk", "{print}"], "as they stand, write { print }"),
+            (["--", "awk", "{print}"], "no placeholder, write { print }"),
             ([], "tabane tune: give a command after --, or --collectives"),
         ):
             with self.subTest(arguments):
@@ -332,7 +335,8 @@ class Foreign(InFolder):
         kept.update({key: value for key, value in changed.items() if key in kept})
         kept["setting"].update({key: value for key, value in changed.items() if key not in kept})
         (self.path / "tuned.json").write_text(json.dumps(self.tuned))
-        return self.tabane("run", "-q", "--tuned", "tuned.json", *options, "--", "echo", "{block}")
+        return self.tabane("run", "-q", "--tuned", "tuned.json", *options, "--", "sh", "-c",
+                           "echo {block}")
 
     def test_brings_no_launcher(self):
         line = "sh -c 'touch launched; echo \x1b[2J'"

@@ -24,7 +24,7 @@ namespace {
 
 struct RunOptions {
   RunRequest request;
-  bool quiet = false;
+  bool quiet = false, verbose = false;
   bool dry_run = false;
   std::string part, tuned;
   std::string launcher;           // of --tuned
@@ -49,19 +49,29 @@ int replace_process(std::vector<std::string>& command) {
   arguments.push_back(nullptr);
   execvp(arguments.front(), arguments.data());
   const int error = errno;
-  std::fprintf(stderr, "tabane: %s: %s\n", command.front().c_str(), std::strerror(error));
+  std::fprintf(stderr, "tabane run: %s: %s\n", command.front().c_str(), std::strerror(error));
   return error == ENOENT ? kNotFound : kNotExecutable;
 }
 
-// What a tuning found, applied to its command or another one.
+// What a tuning found.
 struct Tuned {
   CommandSetting setting;
   std::string launcher;
   bool shards = false;
 };
 
+// A tuning is for its command, perhaps with other arguments.
+void require_command(const std::vector<std::string>& tuned, const std::string& command) {
+  const auto name = [](const std::string& path) { return std::filesystem::path(path).filename(); };
+  if (tuned.empty() || name(tuned.front()) == name(command)) return;
+  throw core::UsageError(
+      fmt::format("it is the tuning of '{}', not of '{}'; give its command, or tune this one",
+                  shell_line(tuned), command));
+}
+
 // throws: core::UsageError naming the file, and why it cannot be applied here.
-Tuned read_tuned(const std::string& file, const core::Topology& topology) {
+Tuned read_tuned(const std::string& file, const std::string& command,
+                 const core::Topology& topology) {
   const lab::Record record = read_record(file);
   try {
     const lab::Json& kept = lab::tune::kept_of(record);
@@ -69,6 +79,7 @@ Tuned read_tuned(const std::string& file, const core::Topology& topology) {
       throw core::UsageError("it was tuned on another machine: " + why +
                              "; tune it here, or give its options yourself");
     try {
+      require_command(kept.at("command").get<std::vector<std::string>>(), command);
       return {setting_from_json(kept.at("setting")), kept.at("launcher").get<std::string>(),
               kept.at("shards").get<bool>()};
     } catch (const lab::Json::exception&) {
@@ -103,7 +114,7 @@ void require_given(const RunOptions& options, const Tuned& tuned) {
 // Starts the command as it was found to be best. Returns only if it cannot be started.
 int run_tuned(const RunOptions& options, const std::vector<std::string>& command) {
   const core::Topology topology = core::Topology::detect();
-  const Tuned tuned = read_tuned(options.tuned, topology);
+  const Tuned tuned = read_tuned(options.tuned, command.front(), topology);
   require_given(options, tuned);
   std::vector<std::string> words =
       start_words(tuned.setting, command, tuned.launcher, tuned.shards,
@@ -113,7 +124,7 @@ int run_tuned(const RunOptions& options, const std::vector<std::string>& command
                                               "tabane")));
     return kOk;
   }
-  if (!options.quiet) fmt::print(stderr, "tabane: {}\n", shell_line(words));
+  if (!options.quiet) fmt::print(stderr, "tabane run: {}\n", shell_line(words));
   std::fflush(nullptr);
   return replace_process(words);
 }
@@ -136,7 +147,10 @@ int run(const RunOptions& options) {
         "HWLOC_SYNTHETIC or HWLOC_XMLFILE describes another machine, on which nothing can run: "
         "use --dry-run, or unset it");
   }
-  if (!options.quiet) std::fputs(describe(plan, topology).c_str(), stderr);
+  if (!options.quiet) {
+    const std::string text = options.verbose ? describe(plan, topology) : summary(plan, topology);
+    std::fputs(text.c_str(), stderr);
+  }
   std::fflush(nullptr);
   apply(plan);
   return replace_process(command);
@@ -149,8 +163,8 @@ Definition define() {
           run_rows(options->request),
           std::vector<Option>{
               {"--part I/N", &options->part,
-               "Be process I of N that share the chosen CPUs; launcher: as the launcher of "
-               "this process says (Open MPI, MPICH, Slurm)"},
+               "Be process I of N, which share the chosen CPUs; launcher: take both numbers from "
+               "the launcher of this process (Open MPI, MPICH, Slurm)"},
               {"--own-threads",
                &options->request.own_threads,
                "Leave the number of threads to the command",
@@ -171,7 +185,11 @@ Definition define() {
                "With --tuned: the values that were given to 'tabane tune'; FILE chooses",
                {.needs = {"--tuned"}}},
               {"--dry-run", &options->dry_run, "Only show on stdout what would be done"},
-              {"-q,--quiet", &options->quiet, "Show no binding map and no warnings"},
+              {"-q,--quiet", &options->quiet, "Show no binding and no warnings"},
+              {"-v,--verbose",
+               &options->verbose,
+               "Show where each thread runs, and all variables",
+               {.excludes = {"--quiet"}}},
               {"COMMAND",
                &options->command,
                "The command with its arguments, after --",
@@ -180,7 +198,7 @@ Definition define() {
         try {
           return run(*options);
         } catch (const core::SystemError& error) {
-          std::fprintf(stderr, "tabane: %s\n", error.what());
+          std::fprintf(stderr, "tabane run: %s\n", error.what());
           return kRunFailed;
         }
       }};
