@@ -102,7 +102,8 @@ constinit const Verb tabane_program{
     .name = "tabane",
     .what = "Measure and tune parallel machines, and the programs that run on them",
     .examples =
-        "  tabane survey                     measures this machine in two minutes, and writes a page\n"
+        "  tabane survey                     measures this machine in two minutes, and writes a "
+        "page\n"
         "  tabane time 'sort a' 'sort --parallel=1 a'\n"
         "                                    which is faster, by how much, and how certain is it\n"
         "  tabane tune -- ./solver           finds the threads, places and memory that are fastest",

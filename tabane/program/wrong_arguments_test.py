@@ -79,13 +79,16 @@ FILES = {
 report nowhere | rekey --list nowhere | encrypt -q nowhere out --key-file key
 decrypt nowhere out --key-file key | verify nowhere --key-file key | verify --key-file nowhere there
 linpack --matrix nowhere | slalom --geom nowhere | mine nowhere --min-support 1
-matmul --left nowhere --right there | epub inspect nowhere | epub protect nowhere -o out --passphrase-file there
+matmul --left nowhere --right there | epub inspect nowhere
+epub protect nowhere -o out --passphrase-file there
 tune --resume nowhere -- true | encrypt --recipient nowhere dir out
 """,
     2: """
-scg -n 5 -f nowhere.npy | linpack -n 5 -o nowhere/x | scg -n 5 -o nowhere/u.npy | scg -n 5 --picture nowhere/u.png
+scg -n 5 -f nowhere.npy | linpack -n 5 -o nowhere/x | scg -n 5 -o nowhere/u.npy
+scg -n 5 --picture nowhere/u.png
 slalom --patches 60 -o nowhere/x | slalom --write-geom nowhere/x | matmul -n 2 -o nowhere/x
-time --export-csv nowhere/x true | tune --save nowhere/x -- true | mine there --plain --min-support 1 --rules nowhere/x
+time --export-csv nowhere/x true | tune --save nowhere/x -- true
+mine there --plain --min-support 1 --rules nowhere/x
 tune --collectives --rules nowhere/x | survey --json=nowhere/x | study ha8000 --json=nowhere/x
 survey -o there | study ha8000 -o there | time -o there true | compare -o there ap1000 ha8000
 report there | compare there ha8000 | run --tuned there -- true | tune --resume there -- true
@@ -181,7 +184,8 @@ class WrongFiles(unittest.TestCase):
                     result = tabane(words, files)
                     lines = result.stderr.splitlines()
                     self.assertEqual(result.returncode, code, result.stderr)
-                    self.assertRegex(lines[-1], f"^tabane {words[0]}( [a-z0-9-]+)?: .*(nowhere|there)")
+                    self.assertRegex(lines[-1],
+                                     f"^tabane {words[0]}( [a-z0-9-]+)?: .*(nowhere|there)")
                     self.assertEqual(result.stdout, "")
 
 

@@ -20,8 +20,9 @@ struct Charted {
 // Why a chart cannot share the axes of the first one; empty: it can.
 std::string why_not(const View& first, const View& view) {
   if (first.version != view.version)
-    return fmt::format("not comparable: the way of measuring has changed: version {} of the probe, and {}",
-                       view.version, first.version);
+    return fmt::format(
+        "not comparable: the way of measuring has changed: version {} of the probe, and {}",
+        view.version, first.version);
   if (const std::string fixed = held_apart(first.details, view.details); !fixed.empty())
     return fixed;
   const auto &a = std::get<Curves>(first.content), &b = std::get<Curves>(view.content);

@@ -250,11 +250,12 @@ std::optional<Found> huge_pages_for_forks(const Record& record) {
 std::optional<Found> huge_pages_for_access(const Record& record) {
   const auto point = largest_common(record, "memory.latency");
   if (!point || point->small < kWorthIt * point->huge) return {};
-  return Found{{"huge_pages_access", "Use huge pages for programs that access large arrays at random",
-                fmt::format("a load from an array of {} takes {} instead of {}", show(point->x, "B"),
-                            show(point->huge, "ns"), show(point->small, "ns")),
-                "tabane run --huge-pages -- COMMAND"},
-               point->small / point->huge};
+  return Found{
+      {"huge_pages_access", "Use huge pages for programs that access large arrays at random",
+       fmt::format("a load from an array of {} takes {} instead of {}", show(point->x, "B"),
+                   show(point->huge, "ns"), show(point->small, "ns")),
+       "tabane run --huge-pages -- COMMAND"},
+      point->small / point->huge};
 }
 
 // The fewest cores that read nearly as fast as any number of them.
@@ -347,11 +348,12 @@ std::optional<Found> tree_of_forks(const Record& record) {
   if (gain == nullptr || tree == nullptr || !gain->value || !gain->interval || !tree->value)
     return {};
   if (gain->interval->low < kWorthIt) return {};
-  return Found{{"tree_of_forks", "Start many processes by a tree of forks, as a team of tabane does",
-                fmt::format("starting and joining takes {} instead of {}", show(*tree->value, "s"),
-                            show(*tree->value * *gain->value, "s")),
-                ""},
-               *gain->value};
+  return Found{
+      {"tree_of_forks", "Start many processes by a tree of forks, as a team of tabane does",
+       fmt::format("starting and joining takes {} instead of {}", show(*tree->value, "s"),
+                   show(*tree->value * *gain->value, "s")),
+       ""},
+      *gain->value};
 }
 
 }  // namespace

@@ -179,9 +179,10 @@ void check_memory(const Environment& environment, const core::Topology& topology
                         "bind memory and workers, or ask for kernel.numa_balancing=0"});
   }
   if (!environment.numa_calls) {
-    warnings.push_back({"no_numa_calls", "the system refuses the calls that place memory on nodes",
-                        "memory is on the node of the thread that touches it first, whatever was asked",
-                        "allow mbind and move_pages, in a container with the capability SYS_NICE"});
+    warnings.push_back(
+        {"no_numa_calls", "the system refuses the calls that place memory on nodes",
+         "memory is on the node of the thread that touches it first, whatever was asked",
+         "allow mbind and move_pages, in a container with the capability SYS_NICE"});
   }
 }
 
@@ -341,8 +342,7 @@ void check_scatter_of_points(const Record& record, Warnings& warnings) {
   };
   add("outliers", outlying, "have more than 5 % of their samples far outside",
       "trust medians, not worst cases; run again on an idle machine");
-  add("bimodal", bimodal, "have two states",
-      "expect both states, or run again on an idle machine");
+  add("bimodal", bimodal, "have two states", "expect both states, or run again on an idle machine");
   add("wide_interval", wide, "have a 95 % interval wider than ± 5 % of the figure",
       "run again on an idle machine; do not compare small differences");
 }
@@ -386,11 +386,12 @@ void check_consistency(const Record& record, Warnings& warnings) {
   for (const Contradiction& one : contradictions(record))
     (one.id == kRoof ? roofs : one.id == kPartlyCache ? cached : pairs).push_back(one.seen);
   if (!cached.empty())
-    warnings.push_back({kPartlyCache, list_of(cached),
-                        "a cache is larger than the system states, or there was too little memory "
-                        "for data of four times its size in each array",
-                        "these figures are higher than what memory gives; run again when more memory "
-                        "is free"});
+    warnings.push_back(
+        {kPartlyCache, list_of(cached),
+         "a cache is larger than the system states, or there was too little memory "
+         "for data of four times its size in each array",
+         "these figures are higher than what memory gives; run again when more memory "
+         "is free"});
   if (!roofs.empty())
     warnings.push_back({kRoof, list_of(roofs),
                         "no loop that was tried as the roof is as fast as this figure",
@@ -447,7 +448,8 @@ void check_runs(const Record& record, Warnings& warnings) {
       {"few_runs",
        fmt::format("{} of {} points have fewer than {} runs", few, points,
                    core::kFewestForInterval),
-       "their intervals reach from the least to the greatest run and contain the median in less than "
+       "their intervals reach from the least to the greatest run and contain the median in less "
+       "than "
        "95 % of the cases",
        record.quick ? "run without --quick, or ask for more runs or for fewer points"
                     : "ask for more runs or for fewer points where there are options for it; do "

@@ -164,7 +164,7 @@ void require_key_fits(const Tree& tree, int root, const std::string& keys_proble
             "{}",
             kKeysPath, keys_problem);
       }
-      if (!error.expected().empty()) reason += "; what fits is " + error.expected();
+      if (!error.expected().empty()) reason += "; it is sealed for " + error.expected();
     } catch (const core::Error& error) {
       reason = error.what();
     }

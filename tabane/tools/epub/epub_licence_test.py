@@ -23,8 +23,9 @@ class Licences(Case):
         epub_lcp.check_signature(licence)
         shown = self.epub("inspect", self.protected)
         self.assertEqual(shown.returncode, 0)
-        for text in ("Caf\u00e9 & more", "5 encrypted, 4 clear", "NOT IN FORCE: ended on 2020-01-31",
-                     "The caf\u00e9's name", "good, by CN=tabane test provider"):
+        for text in ("Caf\u00e9 & more", "5 encrypted, 4 clear",
+                     "NOT IN FORCE: ended on 2020-01-31", "The caf\u00e9's name",
+                     "good, by CN=tabane test provider"):
             self.assertIn(text, shown.stdout)
         self.assertRegex(shown.stdout, r"valid until 20\d\d-\d\d-\d\dT\d\d:\d\d:\d\dZ\n")
         done = self.run_verb("unprotect", self.protected, self.opened)

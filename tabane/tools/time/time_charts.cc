@@ -92,11 +92,12 @@ void add_distribution(Record& record, const std::vector<TimeContender>& contende
     }
     curves.series.push_back(std::move(curve));
   }
-  add_chart(record, "distribution", "How long the runs took",
-            "The share of runs that took at most this time. Curves that are apart everywhere differ "
-            "in all runs; curves that part only at the top differ in their slow runs." +
-                which(contenders),
-            std::move(curves));
+  add_chart(
+      record, "distribution", "How long the runs took",
+      "The share of runs that took at most this time. Curves that are apart everywhere differ "
+      "in all runs; curves that part only at the top differ in their slow runs." +
+          which(contenders),
+      std::move(curves));
 }
 
 // Numbers of rounds, a few per doubling, to the last.

@@ -180,63 +180,66 @@ void print_messages(const std::string& messages) {
 }
 
 std::vector<Option> effort_rows(TimeOptions& options) {
-  return {{"-w,--warmup N",
-           &options.effort.rounds.warmups,
-           "First run all commands N times; these runs do not count (default 1)",
-           {.range = kFromZero}},
-          {"-r,--runs N", &options.runs, "Take exactly N rounds", {.range = kAboveZero}},
-          {"-m,--min-runs N",
-           &options.fewest,
-           "Take at least N rounds (default 10)",
-           {.range = kAboveZero, .excludes = {"--runs"}}},
-          {"-M,--max-runs N",
-           &options.effort.rounds.most,
-           "Take at most N rounds",
-           {.range = kAboveZero, .excludes = {"--runs"}}},
-          {"--min-time TIME", &options.min_time, "Measure for at least this long (default 3s)"},
-          {"--max-time TIME", &options.max_time,
-           "Begin no round after this time, even if there are fewer than -m (default: 1m, but at "
-           "least -m rounds)"},
-          {"--precision PERCENT", &options.precision,
-           "Stop when each ratio is known to plus or minus this, or is shown to differ from 1 "
-           "(default 1%)"},
-          {"--repeat N",
-           &options.effort.repeat,
-           "Make one sample of N runs one after the other, for very short commands",
-           {.range = kAboveZero}},
-          {"--timeout TIME", &options.timeout,
-           "Stop a run that takes longer; it has failed (default: 10 times the command's first run, "
-           "at least 10s)"},
-          {"-i,--ignore-failure", &options.effort.ignore_failure,
-           "Continue when a command fails; failed runs are counted"}};
+  return {
+      {"-w,--warmup N",
+       &options.effort.rounds.warmups,
+       "First run all commands N times; these runs do not count (default 1)",
+       {.range = kFromZero}},
+      {"-r,--runs N", &options.runs, "Take exactly N rounds", {.range = kAboveZero}},
+      {"-m,--min-runs N",
+       &options.fewest,
+       "Take at least N rounds (default 10)",
+       {.range = kAboveZero, .excludes = {"--runs"}}},
+      {"-M,--max-runs N",
+       &options.effort.rounds.most,
+       "Take at most N rounds",
+       {.range = kAboveZero, .excludes = {"--runs"}}},
+      {"--min-time TIME", &options.min_time, "Measure for at least this long (default 3s)"},
+      {"--max-time TIME", &options.max_time,
+       "Begin no round after this time, even if there are fewer than -m (default: 1m, but at "
+       "least -m rounds)"},
+      {"--precision PERCENT", &options.precision,
+       "Stop when each ratio is known to plus or minus this, or is shown to differ from 1 "
+       "(default 1%)"},
+      {"--repeat N",
+       &options.effort.repeat,
+       "Make one sample of N runs one after the other, for very short commands",
+       {.range = kAboveZero}},
+      {"--timeout TIME", &options.timeout,
+       "Stop a run that takes longer; it has failed (default: 10 times the command's first run, "
+       "at least 10s)"},
+      {"-i,--ignore-failure", &options.effort.ignore_failure,
+       "Continue when a command fails; failed runs are counted"}};
 }
 
 std::vector<Option> surroundings_rows(TimeRequest& request) {
-  return {{"-s,--setup COMMAND", &request.setup,
-           "Run this once before a command's first run; give it once for all commands, or once for "
-           "each"},
-          {"-p,--prepare COMMAND", &request.prepare, "Run this before each run, outside its time"},
-          {"--conclude COMMAND", &request.conclude, "Run this after each run, outside its time"},
-          {"-c,--cleanup COMMAND", &request.cleanup, "Run this at the end, also after a failure"},
-          {"-P,--parameter-scan NAME FIRST LAST",
-           [&request](const Words& words) {
-             for (std::size_t i = 0; i + 2 < words.size(); i += 3)
-               request.scans.emplace_back(words[i], words[i + 1], words[i + 2]);
-           },
-           "Replace {NAME} by each number from FIRST to LAST",
-           {.repeatable = true}},
-          {"-D,--parameter-step-size STEP", &request.step, "The step of -P (default 1)"},
-          {"-L,--parameter-list NAME A,B,C",
-           [&request](const Words& words) {
-             for (std::size_t i = 0; i + 1 < words.size(); i += 2)
-               request.lists.emplace_back(words[i], words[i + 1]);
-           },
-           "Replace {NAME} by each of these values",
-           {.repeatable = true}},
-          {"--with WAY", &request.with,
-           "Run the commands also with these options of tabane run: 'TAG: OPTIONS' (places, memory, "
-           "allocator, huge pages). A command that begins with 'TAG: ' is run only in that way"},
-          {"--command-name NAME", &request.names, "The name of a command in the results; repeat it, in the order of the commands"}};
+  return {
+      {"-s,--setup COMMAND", &request.setup,
+       "Run this once before a command's first run; give it once for all commands, or once for "
+       "each"},
+      {"-p,--prepare COMMAND", &request.prepare, "Run this before each run, outside its time"},
+      {"--conclude COMMAND", &request.conclude, "Run this after each run, outside its time"},
+      {"-c,--cleanup COMMAND", &request.cleanup, "Run this at the end, also after a failure"},
+      {"-P,--parameter-scan NAME FIRST LAST",
+       [&request](const Words& words) {
+         for (std::size_t i = 0; i + 2 < words.size(); i += 3)
+           request.scans.emplace_back(words[i], words[i + 1], words[i + 2]);
+       },
+       "Replace {NAME} by each number from FIRST to LAST",
+       {.repeatable = true}},
+      {"-D,--parameter-step-size STEP", &request.step, "The step of -P (default 1)"},
+      {"-L,--parameter-list NAME A,B,C",
+       [&request](const Words& words) {
+         for (std::size_t i = 0; i + 1 < words.size(); i += 2)
+           request.lists.emplace_back(words[i], words[i + 1]);
+       },
+       "Replace {NAME} by each of these values",
+       {.repeatable = true}},
+      {"--with WAY", &request.with,
+       "Run the commands also with these options of tabane run: 'TAG: OPTIONS' (places, memory, "
+       "allocator, huge pages). A command that begins with 'TAG: ' is run only in that way"},
+      {"--command-name NAME", &request.names,
+       "The name of a command in the results; repeat it, in the order of the commands"}};
 }
 
 std::vector<Option> stream_rows(TimeOptions& options) {

@@ -104,10 +104,11 @@ void add_effects(Record& record, const TuneData& data) {
          .value = std::exp(mean - best)});
   }
   if (bars.bars.empty()) return;
-  add_chart(record, "effects", "What each setting costs",
-            "For each setting: the best result that the model expects with it, relative to the best "
-            "of all. Where all bars of a factor are near 1, it does not matter.",
-            std::move(bars));
+  add_chart(
+      record, "effects", "What each setting costs",
+      "For each setting: the best result that the model expects with it, relative to the best "
+      "of all. Where all bars of a factor are near 1, it does not matter.",
+      std::move(bars));
 }
 
 void add_race(Record& record, const TuneData& data) {
