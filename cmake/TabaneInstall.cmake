@@ -12,17 +12,15 @@ add_library(tabane::tabane ALIAS tabane_all)
 set_target_properties(tabane_all PROPERTIES EXPORT_NAME tabane)
 target_link_libraries(tabane_all INTERFACE ${modules})
 
-set(package_dir ${CMAKE_INSTALL_LIBDIR}/cmake/tabane)
 install(
   TARGETS ${modules} tabane_all
   EXPORT tabane
   ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR}
   FILE_SET HEADERS DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
-install(EXPORT tabane FILE tabaneTargets.cmake NAMESPACE tabane:: DESTINATION ${package_dir})
+set(package DESTINATION ${CMAKE_INSTALL_LIBDIR}/cmake/tabane)
+install(EXPORT tabane FILE tabaneTargets.cmake NAMESPACE tabane:: ${package})
 write_basic_package_version_file(tabaneConfigVersion.cmake COMPATIBILITY SameMinorVersion)
-install(
-  FILES cmake/tabaneConfig.cmake ${PROJECT_BINARY_DIR}/tabaneConfigVersion.cmake
-  DESTINATION ${package_dir})
+install(FILES cmake/tabaneConfig.cmake ${PROJECT_BINARY_DIR}/tabaneConfigVersion.cmake ${package})
 
 # A static library names its users' libraries behind itself: users before what they use.
 list(REVERSE modules)

@@ -38,6 +38,7 @@ endif()
 if(TABANE_UNITY AND CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
   add_compile_options(-Wno-subobject-linkage)
 endif()
+add_link_options(-Wl,--as-needed)
 set(tabane_cold -O1)  # for what has no hot loop: it compiles in less time
 if(TABANE_SANITIZE)
   set(sanitizers -fsanitize=${TABANE_SANITIZE})
@@ -94,7 +95,6 @@ function(tabane_verbs name in_program)
       ${target} PROPERTIES PREFIX "" OUTPUT_NAME tabane_${name} INSTALL_RPATH_USE_LINK_PATH ON
                            LINK_LIBRARY_OVERRIDE "held,${held}")
     target_link_libraries(${target} PRIVATE tabane::${name} tabane_build)
-    target_link_options(${target} PRIVATE -Wl,--as-needed)
     install(TARGETS ${target} LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR}/tabane)
     set_property(GLOBAL APPEND PROPERTY TABANE_VERB_MODULES ${target})
   endif()
@@ -170,9 +170,7 @@ function(tabane_tests name)
   add_executable(${name}_test ${ARG_SOURCES} ${ARG_EXTRA})
   target_link_libraries(${name}_test PRIVATE ${ARG_DEPENDS} GTest::gtest_main)
   tabane_test_code(${name}_test)
-  if(TARGET tabane_opencl)  # loaded, not linked
-    add_dependencies(${name}_test tabane_opencl)
-  endif()
+  add_dependencies(${name}_test tabane_coprocessors)  # loaded, not linked
   set(tests ${CMAKE_CURRENT_BINARY_DIR}/${name}_suites.cmake)
   add_custom_command(
     TARGET ${name}_test POST_BUILD

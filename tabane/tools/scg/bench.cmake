@@ -1,5 +1,5 @@
 find_package(Eigen3 QUIET NO_MODULE)
 if(TARGET Eigen3::Eigen)
   tabane_bench_program(eigen_cg bench_program_eigen_cg.cc Eigen3::Eigen OpenMP::OpenMP_CXX)
-  target_compile_options(tabane_bench_eigen_cg PRIVATE -O3 ${native})
+  target_compile_options(tabane_bench_eigen_cg PRIVATE -O3 -march=native)
 endif()
