@@ -69,14 +69,15 @@ TEST(NonBlockingAllocations, SeveralAtOnceTakeNoneEither) {
   });
 }
 
-// The transport's, of each message.
+// The transport's: three for a message that is sent and one that is received, and two more where it
+// came before its receive, as nearly all do where ranks are slow.
 TEST(NonBlockingAllocations, LargerCallsTakeOnlyThoseOfTheirMessages) {
   launch({.ranks = 3, .transport = TransportKind::shm}, [](Comm& comm) {
     std::vector<double> values(100);
     const std::size_t taken =
         allocations_in([&] { iall_reduce(comm, values, Operation::sum).wait(); });
-    const auto messages = static_cast<std::size_t>(comm.size() - 1) * 2;
-    require_at_most(2 * messages * kCalls, taken, "larger sums");
+    const auto received = static_cast<std::size_t>(comm.size() - 1);
+    require_at_most(5 * received * kCalls, taken, "larger sums");
   });
 }
 
