@@ -129,10 +129,7 @@ std::vector<Series> measure_interleaved(std::vector<Contender> contenders,
           return confident(series, options.confidence_target);
         });
       });
-  const StopReason reason = end == RoundsEnd::enough   ? StopReason::confident
-                            : end == RoundsEnd::budget ? StopReason::budget
-                                                       : StopReason::max_epochs;
-  for (Series& series : all) series.stopped = reason;
+  for (Series& series : all) series.stopped = end;
   return all;
 }
 

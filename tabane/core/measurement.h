@@ -99,13 +99,11 @@ struct MeasureOptions {
   int most_tries = 1;
 };
 
-enum class StopReason { confident, budget, max_epochs };
-
 struct Series {
   std::string name;
   std::uint64_t iterations_per_epoch = 0;
   std::vector<double> samples;  // seconds per iteration, one an epoch, in the order measured
-  StopReason stopped = StopReason::budget;
+  RoundsEnd stopped = RoundsEnd::budget;
   std::size_t retaken = 0;    // epochs thrown away because the work did not run all the time
   std::size_t disturbed = 0;  // samples kept although it did not: every try was disturbed
 

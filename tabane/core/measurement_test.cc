@@ -122,7 +122,7 @@ TEST(Measure, StopsAsSoonAsTheMedianIsKnown) {
   const Series series = measure(
       "steady", [&](std::uint64_t n) { clock.advance(1e-6 * static_cast<double>(n)); },
       {.min_epochs = 7}, clock);
-  EXPECT_EQ(series.stopped, StopReason::confident);
+  EXPECT_EQ(series.stopped, RoundsEnd::enough);
   EXPECT_EQ(series.samples.size(), 7u);
 }
 
@@ -133,7 +133,7 @@ TEST(Measure, StopsAtTheBudgetWhenTheWorkIsNoisy) {
       "noisy",
       [&](std::uint64_t n) { clock.advance((call++ % 2 ? 1e-3 : 3e-3) * static_cast<double>(n)); },
       {.budget_seconds = 0.5, .min_epochs = 5}, clock);
-  EXPECT_EQ(series.stopped, StopReason::budget);
+  EXPECT_EQ(series.stopped, RoundsEnd::budget);
   EXPECT_LT(clock.now(), 0.52);
 }
 
