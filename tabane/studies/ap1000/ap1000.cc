@@ -5,8 +5,10 @@
 #include <algorithm>
 #include <memory>
 #include <span>
+#include <utility>
 
 #include "tabane/comm/collectives.h"
+#include "tabane/core/binding.h"
 #include "tabane/core/measurement.h"
 #include "tabane/lab/probes/ping_pong.h"
 
@@ -107,25 +109,40 @@ void add_barriers(Contenders& all, bool shares_memory) {
   }
 }
 
-void add_broadcasts(Contenders& all, bool shares_memory) {
+struct GroupNames {
+  GridPart part;
+  const char *name, *broadcast;
+};
+constexpr GroupNames kGroups[] = {{GridPart::row, "row", "row_broadcast"},
+                                  {GridPart::column, "column", "column_broadcast"},
+                                  {GridPart::all, "all", "broadcast"}};
+
+// Along a row, along a column and to all ranks; not in groups of one rank.
+void add_broadcasts(Contenders& all, int ranks, bool shares_memory) {
+  const comm::GridShape shape = comm::fit_grid(ranks);
   const NamedAlgorithm own =
       shares_memory ? NamedAlgorithm{"flags", "flags"} : NamedAlgorithm{"native", "native"};
-  for (const NamedAlgorithm way : {own, NamedAlgorithm{"binomial", "binomial"}}) {
-    for (const std::uint64_t bytes : {8, 64, 512, 4096, 16384, 65536}) {
-      all.push_back({{{"part", "broadcast"}, {"way", way.name}, {"bytes", bytes}}, [=](Grid& grid) {
-                       return core::repeat([&grid, way, values = std::vector<std::byte>(bytes),
-                                            roots = Roots(grid.all())]() mutable {
-                         comm::broadcast(grid.all(), values, roots.next(), by(way.algorithm));
-                       });
-                     }});
+  for (const GroupNames& group : kGroups) {
+    const bool is_alone = (group.part == GridPart::row && shape.columns == 1) ||
+                          (group.part == GridPart::column && shape.rows == 1);
+    if (is_alone) continue;
+    for (const NamedAlgorithm way : {own, NamedAlgorithm{"binomial", "binomial"}}) {
+      for (const std::uint64_t bytes : {8, 64, 512, 4096, 16384, 65536}) {
+        all.push_back(
+            {{{"part", group.broadcast}, {"way", way.name}, {"bytes", bytes}}, [=](Grid& grid) {
+               Comm& comm = part_of(grid, group.part);
+               return core::repeat([&comm, way, values = std::vector<std::byte>(bytes),
+                                    roots = Roots(comm)]() mutable {
+                 comm::broadcast(comm, values, roots.next(), by(way.algorithm));
+               });
+             }});
+      }
     }
   }
 }
 
 void add_global_functions(Contenders& all) {
-  const std::pair<GridPart, const char*> groups[] = {
-      {GridPart::row, "row"}, {GridPart::column, "column"}, {GridPart::all, "all"}};
-  for (const auto& [part, name] : groups) {
+  for (const auto& [part, name, broadcast] : kGroups) {
     for (const NamedAlgorithm way :
          {NamedAlgorithm{"chosen", ""}, NamedAlgorithm{"tree", "tree"}}) {
       if (part != GridPart::all && way.name == std::string_view("tree")) continue;
@@ -191,15 +208,32 @@ void add_gathering(Contenders& all, int ranks) {
   }
 }
 
-// A ping-pong between two ranks.
-Contenders ping_pongs() {
+// Ping-pongs between two ranks: copied, in place, and queued and copied by the system, as messages
+// conventionally are.
+Contenders ping_pongs(bool shares_memory) {
   Contenders all;
+  LocalLinks links;
   for (const std::uint64_t bytes : ping_pong_sizes(std::uint64_t{4} << 20)) {
-    for (const bool view : {false, true}) {
-      all.push_back({{{"part", "pingpong"}, {"way", view ? "view" : "recv"}, {"bytes", bytes}},
-                     [=](Grid& grid) { return ping_pong(grid, bytes, view); },
-                     0.5});
-    }
+    const auto add = [&](const char* way, RankWorkload workload) {
+      all.push_back({{{"part", "pingpong"}, {"way", way}, {"bytes", bytes}}, workload, 0.5});
+    };
+    add("recv", [=](Grid& grid) { return ping_pong(grid, bytes, false); });
+    add("view", [=](Grid& grid) { return ping_pong(grid, bytes, true); });
+    if (shares_memory) add("system", links.ping_pong("", bytes));
+  }
+  return all;
+}
+
+// Ping-pongs between ranks that are bound to these two PUs.
+Contenders ping_pongs_between(const ap1000::Distance& between) {
+  Contenders all;
+  for (std::uint64_t bytes = 8; bytes <= 65536; bytes *= 2) {
+    all.push_back({{{"part", "distance"}, {"within", between.within}, {"bytes", bytes}},
+                   [=](Grid& grid) {
+                     core::bind_this_thread(std::span(&between.pus[grid.all().rank()], 1));
+                     return ping_pong(grid, bytes, false);
+                   },
+                   0.5});
   }
   return all;
 }
@@ -208,7 +242,7 @@ Contenders ping_pongs() {
 Contenders collectives(int ranks, bool shares_memory) {
   Contenders all;
   add_barriers(all, shares_memory);
-  add_broadcasts(all, shares_memory);
+  add_broadcasts(all, ranks, shares_memory);
   add_global_functions(all);
   add_vectors(all);
   add_gathering(all, ranks);
@@ -229,11 +263,12 @@ Contenders collectives(int ranks, bool shares_memory) {
 constexpr About kAboutAp1000 = {
     "ap1000", "Messages, broadcast, global functions, gathering and barriers",
     "T. Shimizu, T. Horie, H. Ishihata (Fujitsu Laboratories): Performance evaluation of the "
-    "AP1000 (64 to 512 SPARC cells), 1992"};
+    "AP1000 (4 to 512 cells), 1992"};
 
 std::string ap1000_what(const Point& point) {
-  const std::string part = point.text("part"), way = point.text("way");
-  return part == "pingpong" ? "half a round trip, " + way : part + ", " + way;
+  const std::string part = point.text("part");
+  if (part == "distance") return "half a round trip within one " + point.text("within");
+  return (part == "pingpong" ? "half a round trip" : part) + ", " + point.text("way");
 }
 
 void note_unmeasured(Campaign& campaign, double most_seconds) {
@@ -256,7 +291,13 @@ std::optional<Record> run_ap1000(const core::Topology& topology, const Ap1000Opt
   std::optional<Record> shown;
   with_ranks(topology, options.ranks, [&](const RankRunner& runner) {
     Campaign campaign(runner.shows ? hooks : Hooks{});
-    campaign.add(rank_block(runner, 2, "ping-pong", ping_pongs()));
+    campaign.add(rank_block(runner, 2, "ping-pong", ping_pongs(runner.shares_memory)));
+    std::vector<ap1000::Distance> distances;
+    if (!runner.agree) distances = ap1000::distances(topology.pus());  // else a launcher places
+    for (const ap1000::Distance& one : distances) {
+      campaign.add(rank_block(runner, 2, fmt::format("ping-pong within one {}", one.within),
+                              ping_pongs_between(one)));
+    }
     for (const int ranks : plan_ranks(runner.most_ranks))
       campaign.add(rank_block(runner, ranks, fmt::format("{} ranks", ranks),
                               collectives(ranks, runner.shares_memory)));
@@ -268,7 +309,8 @@ std::optional<Record> run_ap1000(const core::Topology& topology, const Ap1000Opt
     // What the machine refused is noted already.
     if (complete && campaign.skipped.empty()) note_unmeasured(campaign, most);
     study.add(campaign, complete, ap1000_what);
-    ap1000::add_views(study.record, campaign.points, runner.transport, runner.pus);
+    ap1000::add_views(study.record, campaign.points,
+                      {runner.transport, runner.pus, std::move(distances)});
     shown = study.finish();
   });
   return shown;

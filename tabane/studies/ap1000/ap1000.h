@@ -2,8 +2,11 @@
 // between ranks, and which mechanism is worth it.
 #pragma once
 
+#include <array>
 #include <optional>
+#include <span>
 #include <string>
+#include <vector>
 
 #include "tabane/lab/campaign/ranks.h"
 #include "tabane/lab/study/study.h"
@@ -25,8 +28,23 @@ std::optional<Record> run_ap1000(const core::Topology& topology, const Ap1000Opt
 
 namespace ap1000 {
 
-// Adds tables, charts and fitted lines. pus: that ranks share; 0: not known.
-void add_views(Record& record, const Points& points, const std::string& transport, int pus);
+// Two PUs that have no more in common than this: "core", "cache" (the largest), "node", "package"
+// or "machine".
+struct Distance {
+  std::string within;
+  std::array<unsigned, 2> pus;  // os indices
+};
+// One pair of PUs for each distance that there is, the nearest first.
+std::vector<Distance> distances(std::span<const core::Pu> pus);
+
+struct RanksOfStudy {
+  std::string transport;
+  int pus = 0;  // that the ranks share; 0: not known
+  std::vector<Distance> distances = {};
+};
+
+// Adds tables, charts and fitted lines.
+void add_views(Record& record, const Points& points, const RanksOfStudy& ranks);
 
 }  // namespace ap1000
 }  // namespace tabane::lab

@@ -84,7 +84,11 @@ TEST(Ap1000, TwoRanksGiveEveryTable) {
     tables += std::holds_alternative<Rows>(view.content);
     EXPECT_FALSE(view.note.empty()) << view.title;
   }
-  EXPECT_EQ(tables, 7u);
+  EXPECT_EQ(tables, 8u);
+  const Result* row = record.find("ap1000.row_broadcast.flags.ranks2.bytes8");
+  ASSERT_NE(row, nullptr);
+  EXPECT_EQ(record.find("ap1000.column_broadcast.flags.ranks2.bytes8"), nullptr);  // of one rank
+  EXPECT_NE(record.find("ap1000.pingpong.system.bytes8"), nullptr);
   const Result* recv = record.find("ap1000.pingpong.recv.bytes8");
   ASSERT_NE(recv, nullptr);
   EXPECT_GE(recv->samples.size(), 2u);

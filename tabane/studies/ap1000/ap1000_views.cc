@@ -3,7 +3,9 @@
 
 #include <algorithm>
 #include <cmath>
+#include <iterator>
 #include <map>
+#include <set>
 
 #include "tabane/lab/record/published.h"
 #include "tabane/lab/record/text.h"
@@ -17,6 +19,7 @@ std::string title_of_way(const std::string& way) {
   static const std::map<std::string, std::string> titles = {
       {"recv", "recv (copy)"},
       {"view", "recv_view (in place)"},
+      {"system", "through the system"},
       {"flags", "flags in shared memory"},
       {"messages", "tree of messages"},
       {"binomial", "tree of messages"},
@@ -59,53 +62,103 @@ std::string about_pus(int pus) {
   return fmt::format(" More ranks than the {} PUs take turns.", pus);
 }
 
-// Ranks on the axis; a mark where they begin to take turns.
+// Ranks on the axis; a mark where they begin to take turns. theirs: of the report, for some of the
+// same numbers of ranks.
 void chart_over_ranks(const StudyViews& views, int pus, const std::string& part,
-                      const std::vector<Line>& lines) {
+                      const std::vector<Line>& lines,
+                      const std::vector<std::pair<std::string, Cell>>& theirs = {}) {
   Curves curves = times_over(views.points, "ranks", lines, "ranks");
   double most = 0;
   for (const Curve& curve : curves.series) most = std::max(most, curve.x.back());
   if (pus > 1 && pus < most)
     curves.marks.push_back({static_cast<double>(pus), fmt::format("{} PUs", pus)});
+  for (const auto& [name, cell] : theirs) {
+    Curve curve = curve_of(name, cell, views.points,
+                           combinations(views.points, {"ranks"}, {{"part", part}}), "ranks");
+    curve.role = Role::published;
+    add_curve(curves, std::move(curve));
+  }
   views.chart(part, std::move(curves));
 }
 
-// Sizes on the axis, with the most ranks.
-void chart_over_sizes(const StudyViews& views, const char* part, const char* axis, const char* unit,
-                      double x_scale = 1) {
-  const auto ranks = views.points.numbers("ranks", {{"part", part}});
-  if (ranks.empty()) return;
-  views.chart(part,
-              times_over(views.points, "bytes", ways_of(views, part, {{"ranks", ranks.back()}}),
-                         axis, unit, x_scale),
-              {{"ranks", fmt::format("{:g}", ranks.back())}});
+// ---- the report's lines ----
+
+// t = t0 + x per_x.
+struct ReportedLine {
+  double t0_s = 0, per_x_s = 0;
+};
+
+// What the report says of the line of this name; null: nothing.
+std::optional<ReportedLine> reported_line(const StudyViews& views, const std::string& name) {
+  const Entry t0 = views.published(name + ".t0"), r_inf = views.published(name + ".r_inf");
+  if (t0.value && r_inf.value) return ReportedLine{*t0.value, 1 / *r_inf.value};
+  const Result* found = views.report.find("ap1000." + name);
+  if (found == nullptr) return std::nullopt;
+  const auto fixed = found->number_detail("t0_s"), slope = found->number_detail("per_byte_s");
+  if (!fixed || !slope) return std::nullopt;
+  return ReportedLine{*fixed, *slope};
+}
+
+struct NamedLine {
+  const char *name, *title;
+};
+
+constexpr double kMostOfReported = 1 << 20;  // bytes up to which the report's lines are drawn
+
+// Adds the report's lines over the sizes of the curves that are there.
+void add_reported(Curves& curves, const StudyViews& views, std::initializer_list<NamedLine> lines) {
+  std::set<double> sizes;
+  for (const Curve& curve : curves.series)
+    if (curve.role == Role::measured) sizes.insert(curve.x.begin(), curve.x.end());
+  const bool powers = std::ranges::any_of(sizes, [](double n) { return is_power_of_two(n); });
+  for (const NamedLine& one : lines) {
+    const auto line = reported_line(views, one.name);
+    if (!line) continue;
+    Curve curve{.name = fmt::format("AP1000 (1992), {}", one.title), .role = Role::published};
+    for (const double bytes : sizes) {
+      if (bytes > kMostOfReported) break;
+      if (powers && !is_power_of_two(bytes)) continue;  // NetPIPE's, some bytes more or less
+      curve.x.push_back(bytes);
+      curve.y.push_back(line->t0_s + bytes * line->per_x_s);
+    }
+    add_curve(curves, std::move(curve));
+  }
+}
+
+// The number of ranks for charts over sizes: the most that have a PU each and form more than one
+// row, or else the most. 0: there is none.
+double ranks_of_charts(const StudyViews& views, const char* part, int pus) {
+  const auto all = views.points.numbers("ranks", {{"part", part}});
+  double best = all.empty() ? 0 : all.back();
+  for (const double ranks : all)
+    if (ranks >= 4 && ranks <= pus) best = ranks;
+  return best;
+}
+
+// Sizes on the axis, with the report's lines.
+void chart_over_sizes(const StudyViews& views, const char* part, int pus, const char* axis,
+                      const char* unit, double x_scale = 1,
+                      std::initializer_list<NamedLine> theirs = {}) {
+  const double ranks = ranks_of_charts(views, part, pus);
+  if (ranks == 0) return;
+  Curves curves = times_over(views.points, "bytes", ways_of(views, part, {{"ranks", ranks}}), axis,
+                             unit, x_scale);
+  add_reported(curves, views, theirs);
+  views.chart(part, std::move(curves), {{"ranks", fmt::format("{:g}", ranks)}});
 }
 
 // ---- ping-pong ----
 
-// A published line t0 + n / r_inf over the sizes that were measured here.
-Curve published_line(const StudyViews& views, const std::string& name, const std::string& title,
-                     const PointList& points) {
-  Curve curve{.name = title, .role = Role::published};
-  const Entry t0 = views.published(name + ".t0"), r_inf = views.published(name + ".r_inf");
-  if (!t0.value || !r_inf.value) return curve;
-  for (const Point* point : points) {
-    const double bytes = bytes_of(*point);
-    if (!is_power_of_two(bytes) || bytes > 65536) continue;
-    curve.x.push_back(bytes);
-    curve.y.push_back(*t0.value + bytes / *r_inf.value);
-  }
-  return curve;
-}
-
 void ping_pong(const StudyViews& views) {
-  const Factors recv{{"way", "recv"}}, view{{"way", "view"}};
+  const Factors recv{{"way", "recv"}}, view{{"way", "view"}}, system{{"way", "system"}};
   views.table("ping_pong",
               {{"message", level_of("bytes", "B")},
                {"recv (copy)", time_of(recv, true)},
                {"recv_view (in place)", time_of(view, true)},
                {"recv / recv_view", ratio_of(recv, view)},
-               {"recv bandwidth", rate_of(recv, "B/s", bytes_of)}},
+               {"recv bandwidth", rate_of(recv, "B/s", bytes_of)},
+               {"through the system", time_of(system, true)},
+               {"system / recv", ratio_of(system, recv)}},
               only(combinations(views.points, {"bytes"}, recv.with({{"part", "pingpong"}})),
                    "bytes", [](double bytes) { return is_power_of_two(bytes, 3); }));
 }
@@ -113,10 +166,10 @@ void ping_pong(const StudyViews& views) {
 void ping_pong_charts(const StudyViews& views) {
   Curves curves = half_round_trips(views.points, ways_of(views, "pingpong"));
   if (curves.series.empty()) return;
-  const PointList points = views.points.where({{"part", "pingpong"}, {"way", "recv"}}, "bytes");
-  for (const auto& [way, title] :
-       {std::pair{"fit.recv", "AP1000 (1992), copy"}, {"fit.view", "AP1000 (1992), in place"}})
-    add_curve(curves, published_line(views, way, title, points));
+  add_reported(curves, views,
+               {{"fit.recv", "copy"},
+                {"fit.view", "in place"},
+                {"fit.conventional", "conventional interface"}});
   views.chart("pingpong.time", curves);
   views.chart("pingpong.bandwidth", as_rate(std::move(curves), {"bandwidth", "B/s", true}));
 }
@@ -127,15 +180,18 @@ void fits(const StudyViews& views) {
     add_fit(views.record, "fit." + line.factors.word("way"), line.name,
             views.points.where(line.factors, "bytes"), rows);
   if (rows.rows.empty()) return;
-  for (const auto& [way, title] : {std::pair{"recv", "copy, distance 1"},
-                                   {"recv_far", "copy, distance 24"},
-                                   {"view", "in place, distance 1"},
-                                   {"conventional", "conventional interface"}}) {
-    const Entry t0 = views.published(fmt::format("fit.{}.t0", way));
-    const Entry r_inf = views.published(fmt::format("fit.{}.r_inf", way));
-    if (!t0.value || !r_inf.value) continue;
-    rows.rows.push_back(
-        {fmt::format("AP1000: {}", title), "", t0, r_inf, {*t0.value * *r_inf.value, "B"}, {}});
+  for (const NamedLine& one : {NamedLine{"fit.recv", "copy, distance 1"},
+                               {"fit.recv_far", "copy, distance 24"},
+                               {"fit.view", "in place, distance 1"},
+                               {"fit.conventional", "conventional interface"}}) {
+    const auto line = reported_line(views, one.name);
+    if (!line) continue;
+    rows.rows.push_back({fmt::format("AP1000: {}", one.title),
+                         "",
+                         {line->t0_s, "s"},
+                         {1 / line->per_x_s, "B/s"},
+                         {line->t0_s / line->per_x_s, "B"},
+                         {}});
   }
   views.table("fits", std::move(rows), {{"fit_note", kFitNote}});
 }
@@ -155,29 +211,105 @@ std::vector<Column> with_sizes(const StudyViews& views, std::vector<Column> colu
            return points.find(row.with({{"bytes", bytes * times}}));
          }))});
   columns.push_back({"here, µs", [](const Points& points, const Factors& row) {
-                       const auto fit = fit_over_bytes(points.where(row, "bytes"), 1).at(0);
-                       return Entry(formula(fit.line.t0(), fit.line.slope));
+                       const auto fit = fit_over_bytes(points.where(row, "bytes"), 1);
+                       if (fit.empty()) return Entry();
+                       return Entry(formula(fit[0].line.t0(), fit[0].line.slope));
                      }});
   columns.push_back(
       {"AP1000, µs", [&views, theirs = std::move(theirs)](const Points&, const Factors& row) {
-         const Result* found = views.report.find("ap1000." + theirs(row));
-         if (found == nullptr) return Entry();
-         const auto t0 = found->number_detail("t0_s"), slope = found->number_detail("per_byte_s");
-         return t0 && slope ? Entry(formula(*t0, *slope)) : Entry();
+         const auto line = reported_line(views, theirs(row));
+         return line ? Entry(formula(line->t0_s, line->per_x_s)) : Entry();
        }});
   return columns;
 }
 
-void broadcast(const StudyViews& views, int pus) {
-  const auto theirs = [](const Factors& row) {
-    const bool tree = row.word("way") == "binomial";
-    return fmt::format("broadcast.{}.ranks{}", tree ? "binomial" : "network", row.text("ranks"));
+// ---- near and far ----
+
+void distance(const StudyViews& views, const std::vector<Distance>& distances) {
+  if (distances.empty()) return;
+  const auto pus = [&](const Points&, const Factors& row) -> Entry {
+    const auto found = std::ranges::find(distances, row.word("within"), &Distance::within);
+    return fmt::format("{} and {}", found->pus[0], found->pus[1]);
   };
+  const auto theirs = [&](const Factors& row) -> std::string {
+    const std::string& within = row.word("within");
+    if (within == distances.front().within) return "fit.recv";
+    return within == distances.back().within ? "fit.recv_far" : "";
+  };
+  const Factors part{{"part", "distance"}};
+  views.table("distance.table",
+              with_sizes(views, {{"within one", word_of("within")}, {"PUs", pus}},
+                         {{"8 B", 8}, {"4 KiB", 4096}, {"64 KiB", 65536}}, false, theirs),
+              combinations(views.points, {"within"}, part));
+  Curves curves =
+      times_over(views.points, "bytes",
+                 lines_by(views.points, "within", part,
+                          [](const std::string& within) { return "within one " + within; }),
+                 "message", "B");
+  if (curves.series.empty()) return;
+  add_reported(curves, views, {{"fit.recv", "distance 1"}, {"fit.recv_far", "distance 24"}});
+  views.chart("distance", std::move(curves));
+}
+
+// ---- broadcast ----
+
+constexpr std::pair<const char*, const char*> kBroadcasts[] = {
+    {"row_broadcast", "row"}, {"column_broadcast", "column"}, {"broadcast", "all"}};
+
+// How many ranks one of these broadcasts reaches.
+int reached_by(const Factors& row) {
+  const comm::GridShape shape = comm::fit_grid(static_cast<int>(row.number("ranks")));
+  const std::string& part = row.word("part");
+  return part == "row_broadcast"      ? shape.columns
+         : part == "column_broadcast" ? shape.rows
+                                      : shape.rows * shape.columns;
+}
+
+// Row, column and all ranks over the size, one chart for each way, as the report's figure.
+void broadcasts_over_sizes(const StudyViews& views, int pus) {
+  const double ranks = ranks_of_charts(views, "broadcast", pus);
+  for (const std::string& way : views.points.words("way", {{"part", "broadcast"}})) {
+    std::vector<Line> lines;
+    for (const auto& [part, name] : kBroadcasts) {
+      Factors factors{{"part", part}, {"ranks", ranks}, {"way", way}};
+      lines.push_back({fmt::format("{} ({} ranks)", name, reached_by(factors)), factors});
+    }
+    Curves curves = times_over(views.points, "bytes", lines, "message", "B");
+    const bool is_tree = way == "binomial";
+    if (is_tree)
+      add_reported(
+          curves, views,
+          {{"broadcast.binomial.ranks8", "8 cells"}, {"broadcast.binomial.ranks16", "16 cells"}});
+    else
+      add_reported(
+          curves, views,
+          {{"broadcast.network.ranks8", "8 cells"}, {"broadcast.network.ranks16", "16 cells"}});
+    views.chart(is_tree ? "broadcast.tree" : "broadcast.direct", std::move(curves),
+                {{"ranks", fmt::format("{:g}", ranks)}, {"way", title_of_way(way)}},
+                "broadcast.sizes");
+  }
+}
+
+void broadcast(const StudyViews& views, int pus) {
+  const auto along = [](const Points&, const Factors& row) -> Entry {
+    const auto found = std::ranges::find(kBroadcasts, row.word("part"),
+                                         &std::pair<const char*, const char*>::first);
+    return fmt::format("{} ({})", found->second, reached_by(row));
+  };
+  const auto theirs = [](const Factors& row) {
+    return fmt::format("broadcast.{}.ranks{}",
+                       row.word("way") == "binomial" ? "binomial" : "network", reached_by(row));
+  };
+  std::vector<Factors> rows = combinations(views.points, {"ranks", "part", "way"});
+  std::erase_if(rows, [](const Factors& row) { return !row.word("part").ends_with("broadcast"); });
   views.table(
       "broadcast.table",
-      with_sizes(views, {{"ranks", level_of("ranks")}, {"way", word_of("way", title_of_way)}},
-                 {{"8 B", 8}, {"4 KiB", 4096}, {"64 KiB", 65536}}, false, theirs),
-      combinations(views.points, {"ranks", "way"}, {{"part", "broadcast"}}));
+      with_sizes(
+          views,
+          {{"ranks", level_of("ranks")}, {"along", along}, {"way", word_of("way", title_of_way)}},
+          {{"8 B", 8}, {"4 KiB", 4096}, {"64 KiB", 65536}}, false, theirs),
+      rows);
+  broadcasts_over_sizes(views, pus);
   std::vector<Line> lines;
   for (const Line& line : ways_of(views, "broadcast")) {
     for (const int bytes : {8, 4096})
@@ -243,7 +375,7 @@ std::string crossing(const Points& points, const std::string& way, double ranks)
   return fmt::format("{} with {:g} ranks", from ? fmt::format("{:g}", *from) : "no number", ranks);
 }
 
-void vectors(const StudyViews& views) {
+void vectors(const StudyViews& views, int pus) {
   const Factors elements{{"way", "elements"}}, vector{{"way", "vector"}};
   std::vector<std::string> by_vector, by_tree;
   for (const double ranks : views.points.numbers("ranks", {{"part", "vector"}})) {
@@ -268,10 +400,10 @@ void vectors(const StudyViews& views) {
       only(combinations(views.points, {"ranks", "bytes"}, elements.with({{"part", "vector"}})),
            "bytes", few),
       {{"by_vector", join(by_vector)}, {"by_tree", join(by_tree)}});
-  chart_over_sizes(views, "vector", "elements", "", 1.0 / sizeof(double));
+  chart_over_sizes(views, "vector", pus, "elements", "", 1.0 / sizeof(double));
 }
 
-void gathering(const StudyViews& views) {
+void gathering(const StudyViews& views, int pus) {
   std::vector<Factors> rows = combinations(views.points, {"ranks", "part", "way"});
   std::erase_if(rows, [](const Factors& row) {
     const std::string& part = row.word("part");
@@ -290,7 +422,11 @@ void gathering(const StudyViews& views) {
                  {{"64 B per rank", 64}, {"8 KiB per rank", 8192}, {"64 KiB per rank", 65536}},
                  true, theirs),
       rows);
-  for (const char* part : {"gather", "scatter"}) chart_over_sizes(views, part, "whole array", "B");
+  chart_over_sizes(views, "gather", pus, "whole array", "B", 1,
+                   {{"gather.fine", "fine"},
+                    {"gather.block", "block"},
+                    {"gather.polling.ranks64", "polling 64 cells"}});
+  chart_over_sizes(views, "scatter", pus, "whole array", "B", 1, {{"scatter.fine", "fine"}});
 }
 
 // t = per_doubling · log2 p + constant of the barrier by messages.
@@ -312,30 +448,53 @@ void barrier(const StudyViews& views, int pus) {
   if (lines.size() > 1)
     columns.push_back(
         {"messages / " + lines[0].factors.word("way"), ratio_of(messages, lines[0].factors)});
-  columns.push_back(
-      {"AP1000: messages", published_of(views.report, "barrier.messages.ranks{ranks}")});
-  columns.push_back({"its network", published_of(views.report, "barrier.network.ranks{ranks}")});
+  const Cell theirs = published_of(views.report, "barrier.messages.ranks{ranks}");
+  const Cell network = published_of(views.report, "barrier.network.ranks{ranks}");
+  columns.push_back({"AP1000: messages", theirs});
+  columns.push_back({"its network", network});
   views.table("barrier.table", columns, combinations(views.points, {"ranks"}, part),
               {{"formula", log_formula(views.points.where(messages, "ranks"))}});
-  chart_over_ranks(views, pus, "barrier", lines);
+  chart_over_ranks(views, pus, "barrier", lines,
+                   {{"AP1000 (1992), messages", theirs}, {"AP1000 (1992), its network", network}});
 }
 
 }  // namespace
 
-void add_views(Record& record, const Points& points, const std::string& transport, int pus) {
+std::vector<Distance> distances(std::span<const core::Pu> pus) {
+  static constexpr const char* kWithin[] = {"core", "cache", "node", "package", "machine"};
+  std::array<std::optional<std::array<unsigned, 2>>, std::size(kWithin)> first;
+  for (std::size_t i = 0; i < pus.size(); ++i) {
+    for (std::size_t k = i + 1; k < pus.size(); ++k) {
+      const core::Pu &a = pus[i], &b = pus[k];
+      const std::size_t within = a.core == b.core                           ? 0
+                                 : a.last_level_cache == b.last_level_cache ? 1
+                                 : a.numa_node == b.numa_node               ? 2
+                                 : a.package == b.package                   ? 3
+                                                                            : 4;
+      if (!first[within]) first[within] = {a.os_index, b.os_index};
+    }
+  }
+  std::vector<Distance> all;
+  for (std::size_t i = 0; i < first.size(); ++i)
+    if (first[i]) all.push_back({kWithin[i], *first[i]});
+  return all;
+}
+
+void add_views(Record& record, const Points& points, const RanksOfStudy& ranks) {
   const StudyViews views{record,
                          points,
                          published("ap1000"),
-                         {{"transport", transport}, {"about_pus", about_pus(pus)}}};
+                         {{"transport", ranks.transport}, {"about_pus", about_pus(ranks.pus)}}};
   ping_pong(views);
   fits(views);
   ping_pong_charts(views);
-  broadcast(views, pus);
-  global(views, pus);
-  vectors(views);
-  gathering(views);
-  barrier(views, pus);
-  for (Result& result : record.results) result.details[detail::kHeldFixed] = transport;
+  distance(views, ranks.distances);
+  broadcast(views, ranks.pus);
+  global(views, ranks.pus);
+  vectors(views, ranks.pus);
+  gathering(views, ranks.pus);
+  barrier(views, ranks.pus);
+  for (Result& result : record.results) result.details[detail::kHeldFixed] = ranks.transport;
 }
 
 }  // namespace tabane::lab::ap1000

@@ -1,8 +1,10 @@
 // Tables and charts of the study ap1000 from samples that are known.
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include <algorithm>
 #include <cmath>
+#include <map>
 
 #include "tabane/lab/page/plot.h"
 #include "tabane/lab/probes/ping_pong.h"
@@ -34,9 +36,15 @@ Points known() {
     add({{"part", "vector"}, {"way", "elements"}, {"ranks", 2}, {"bytes", 8 * n}}, n * 1e-6);
     add({{"part", "vector"}, {"way", "vector"}, {"ranks", 2}, {"bytes", 8 * n}}, 3e-6);
   }
-  for (const int bytes : {8, 4096, 65536})
+  for (const int bytes : {8, 4096, 65536}) {
     add({{"part", "broadcast"}, {"way", "flags"}, {"ranks", 8}, {"bytes", bytes}},
         2e-6 + bytes * 0.5e-9);
+    add({{"part", "row_broadcast"}, {"way", "binomial"}, {"ranks", 64}, {"bytes", bytes}}, 1e-6);
+    add({{"part", "column_broadcast"}, {"way", "flags"}, {"ranks", 8}, {"bytes", bytes}}, 1e-6);
+    add({{"part", "distance"}, {"within", "cache"}, {"bytes", bytes}}, 1e-6 + bytes * 1e-9);
+    add({{"part", "distance"}, {"within", "machine"}, {"bytes", bytes}}, 2e-6 + bytes * 1e-9);
+    add({{"part", "gather"}, {"way", "fine"}, {"ranks", 8}, {"bytes", 8 * bytes}}, 1e-6);
+  }
   return points;
 }
 
@@ -44,7 +52,7 @@ Record shown(const Points& points) {
   Record record;
   record.name = "ap1000";
   add_results(record, points, [](const Point&) { return ""; });
-  add_views(record, points, "shm", 2);
+  add_views(record, points, {"shm", 2, {{"cache", {0, 1}}, {"machine", {0, 9}}}});
   return record;
 }
 
@@ -101,9 +109,61 @@ TEST(Ap1000Tables, SayFromWhereAVectorStaysFaster) {
 
 TEST(Ap1000Tables, GiveTheFormulaOfABroadcastBesideTheReports) {
   const auto rows = texts_of(shown(known()), "Broadcast");
-  ASSERT_EQ(rows.size(), 1u);
-  EXPECT_EQ(rows[0][5], "0.0005 x + 2");
-  EXPECT_EQ(rows[0][6], "0.11 x + 2.8");
+  ASSERT_EQ(rows.size(), 3u);
+  const auto row_along = [&](const std::string& along) {
+    const auto found = std::ranges::find(rows, along, [](const auto& row) { return row[1]; });
+    return found == rows.end() ? std::vector<std::string>(8) : *found;
+  };
+  EXPECT_EQ(row_along("all (8)")[6], "0.0005 x + 2");
+  EXPECT_EQ(row_along("all (8)")[7], "0.11 x + 2.8");
+  EXPECT_EQ(row_along("column (2)")[7], "–");        // the report has no column of 2
+  EXPECT_EQ(row_along("row (8)")[7], "0.2 x + 27");  // of 64 ranks, by messages
+}
+
+TEST(Ap1000Tables, PutNearAndFarBesideTheReports) {
+  const auto rows = texts_of(shown(known()), "Near and far");
+  ASSERT_EQ(rows.size(), 2u);
+  EXPECT_EQ(rows[0][1], "0 and 1");
+  EXPECT_EQ(rows[0][6], "0.18 x + 19");
+  EXPECT_EQ(rows[1][0], "machine");
+  EXPECT_EQ(rows[1][5], "0.001 x + 2");
+  EXPECT_EQ(rows[1][6], "0.18 x + 24");
+}
+
+TEST(Ap1000Plan, HasAPairOfPusForEachDistance) {
+  const auto pairs_of = [](const char* machine) {
+    std::string text;
+    for (const Distance& one : distances(core::Topology::synthetic(machine).pus()))
+      text += fmt::format("{} {}-{} ", one.within, one.pus[0], one.pus[1]);
+    return text;
+  };
+  EXPECT_EQ(pairs_of("pack:2 [numa] l3:2 core:2 pu:2"), "core 0-1 cache 0-2 node 0-4 machine 0-8 ");
+  EXPECT_EQ(pairs_of("pack:1 numa:2 l3:1 core:2 pu:1"), "cache 0-1 package 0-2 ");
+  EXPECT_EQ(pairs_of("core:1 pu:1"), "");
+}
+
+// The report's values of a chart's curve of that name.
+std::map<double, double> reported_in(const Record& record, const char* chart, const char* name) {
+  std::map<double, double> values;
+  for (const Curve& curve : find_content<Curves>(record, chart)->series)
+    for (std::size_t i = 0; curve.name.ends_with(name) && i < curve.x.size(); ++i)
+      if (curve.role == Role::published) values[curve.x[i]] = curve.y[i];
+  return values;
+}
+
+TEST(Ap1000Charts, HaveTheReportsLines) {
+  const Record record = shown(known());
+  const auto network = reported_in(record, "ap1000.broadcast.direct", ", 8 cells");
+  ASSERT_EQ(network.size(), 3u);
+  EXPECT_NEAR(network.at(4096), (0.11 * 4096 + 2.8) * 1e-6, 1e-12);
+  const auto tree = reported_in(record, "ap1000.barrier", "messages");
+  ASSERT_EQ(tree.size(), 2u);  // the report begins with 4 cells
+  EXPECT_NEAR(tree.at(8), (33 * 3 + 6.8) * 1e-6, 1e-12);
+  EXPECT_NEAR(reported_in(record, "ap1000.gather", "fine").at(64), (0.027 * 64 + 3800) * 1e-6,
+              1e-12);
+  EXPECT_NEAR(reported_in(record, "ap1000.distance", "distance 24").at(8), 25.44e-6, 1e-12);
+  EXPECT_NEAR(reported_in(record, "ap1000.pingpong.time", "conventional interface").at(64),
+              (0.04 * 64 + 31) * 1e-6, 1e-12);
 }
 
 TEST(Ap1000Views, ShowNothingIfNothingWasMeasured) {
@@ -119,7 +179,7 @@ TEST(Ap1000Views, GiveNoT0WhereTheRateStillFalls) {
   for (int n = 1; n <= 1 << 20; n *= 2)  // the line through these begins below 0
     points.add({.factors = {{"part", "pingpong"}, {"way", "recv"}, {"bytes", n}},
                 .samples = std::vector<double>(6, 1e-12 * n * std::sqrt(n))});
-  points.declare({{"ranks", 2}, {"group", ""}});
+  points.declare({{"ranks", 2}, {"group", ""}, {"within", ""}});
   std::size_t none = 0;
   for (const Result& result : shown(points).results) {
     if (!result.name.starts_with("ap1000.fit.")) continue;
@@ -139,7 +199,7 @@ TEST(Ap1000Tables, WriteFormulasWithoutExponents) {
   for (const int ranks : {2, 4, 8})  // 44.8 log2 p - 44.8 ms
     points.add({.factors = {{"part", "barrier"}, {"way", "messages"}, {"ranks", ranks}},
                 .samples = std::vector<double>(6, 44.8e-3 * (std::log2(ranks) - 1) + 1e-9)});
-  points.declare({{"bytes", 1}, {"group", ""}});
+  points.declare({{"bytes", 1}, {"group", ""}, {"within", ""}});
   const std::string note = view_of(shown(points), "Barrier").note;
   EXPECT_NE(note.find("44.8 log2 p − 44.8 ms."), std::string::npos) << note;
 }
@@ -165,7 +225,7 @@ TEST(Ap1000Results, KeepEverySampleAndTheFits) {
 
 TEST(Ap1000Charts, ColourLinesAsTheirPointsAndMarkThePus) {
   const auto figures = make_figures(shown(known()));
-  ASSERT_EQ(figures.size(), 5u);  // a broadcast on 8 ranks only is no curve
+  ASSERT_EQ(figures.size(), 8u);  // a broadcast on 8 ranks only is no curve
   EXPECT_EQ(figures[0].id, "ap1000_pingpong_time");
   EXPECT_EQ(figures[1].id, "ap1000_pingpong_bandwidth");
   const auto colour_of = [&](const std::string& index) {
