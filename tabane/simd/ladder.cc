@@ -1,5 +1,7 @@
 #include "tabane/simd/ladder.h"
 
+#include <utility>
+
 #include "tabane/simd/elementwise.h"
 #include "tabane/simd/reduction.h"
 
@@ -85,6 +87,43 @@ void axpy_four(double a, const double* x, double* y, std::size_t n) {
   for (; i < n; ++i) axpy_step(Single(), a, x + i, y + i);
 }
 
+// Scalable vectors cannot stand in arrays: the accumulators are parameters.
+template <std::size_t... I, class... V>
+HWY_INLINE AccumulatedSum sum_chains(const double* x, std::size_t n, std::uint64_t passes,
+                                     std::index_sequence<I...>, V... sums) {
+  const Tag d;
+  const std::size_t lanes = hn::Lanes(d), step = sizeof...(I) * lanes;
+  n -= n % step;
+  for (std::uint64_t pass = 0; pass < passes; ++pass)
+    for (std::size_t i = 0; i < n; i += step)
+      ((sums = hn::Add(sums, hn::LoadU(d, x + i + I * lanes))), ...);
+  auto all = hn::Zero(d);
+  ((all = hn::Add(all, sums)), ...);
+  return {hn::GetLane(hn::SumOfLanes(d, all)), passes * n};
+}
+
+template <std::size_t... I>
+HWY_INLINE AccumulatedSum sum_in(const double* x, std::size_t n, std::uint64_t passes,
+                                 std::index_sequence<I...> each) {
+  return sum_chains(x, n, passes, each, ((void)I, hn::Zero(Tag()))...);
+}
+
+// One function for each number of accumulators.
+template <std::size_t... K>
+HWY_INLINE AccumulatedSum sum_in_one_of(std::size_t accumulators, const double* x, std::size_t n,
+                                        std::uint64_t passes, std::index_sequence<K...>) {
+  AccumulatedSum found;
+  ((K + 1 == accumulators &&
+    (found = sum_in(x, n, passes, std::make_index_sequence<K + 1>()), true)) ||
+   ...);
+  return found;
+}
+
+AccumulatedSum sum_accumulated(std::size_t accumulators, const double* x, std::size_t n,
+                               std::uint64_t passes) {
+  return sum_in_one_of(accumulators, x, n, passes, std::make_index_sequence<kMostAccumulators>());
+}
+
 }  // namespace tabane::simd::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();
 
@@ -100,6 +139,7 @@ HWY_EXPORT(dot_one);
 HWY_EXPORT(dot_four);
 HWY_EXPORT(axpy_one);
 HWY_EXPORT(axpy_four);
+HWY_EXPORT(sum_accumulated);
 
 // Small enough that y does not grow however often a measurement repeats the call.
 constexpr double kFactor = 0x1p-60;
@@ -160,6 +200,11 @@ constexpr Rung kLadder[] = {
 }  // namespace
 
 std::span<const Rung> ladder() { return kLadder; }
+
+AccumulatedSum sum_with(int accumulators, std::span<const double> x, std::uint64_t passes) {
+  return TABANE_DISPATCH(sum_accumulated)(static_cast<std::size_t>(accumulators), x.data(),
+                                          x.size(), passes);
+}
 
 }  // namespace tabane::simd
 #endif

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <span>
 #include <string_view>
 
@@ -23,5 +24,16 @@ struct Rung {
 // four chains; "shipped" is the kernel of the library. axpy has no chain: there "one accumulator"
 // handles a vector an iteration and "unrolled" four.
 std::span<const Rung> ladder();
+
+inline constexpr int kMostAccumulators = 16;
+
+// Adds up x `passes` times with so many independent accumulators, vectors of the target. Returns
+// the sum, and how many additions of doubles it took: elements that do not fill a vector for each
+// accumulator are left out. accumulators: 1 to kMostAccumulators.
+struct AccumulatedSum {
+  double sum = 0;
+  std::uint64_t additions = 0;
+};
+AccumulatedSum sum_with(int accumulators, std::span<const double> x, std::uint64_t passes);
 
 }  // namespace tabane::simd

@@ -47,6 +47,20 @@ TEST(Ladder, AllVariantsOfAKernelComputeTheSame) {
   });
 }
 
+TEST(Ladder, AnyNumberOfAccumulatorsAddsUpWhatFillsThem) {
+  on_every_target([] {
+    std::vector<double> x(1000);
+    for (std::size_t i = 0; i < x.size(); ++i) x[i] = static_cast<double>(i);
+    for (int k = 1; k <= kMostAccumulators; ++k) {
+      const std::size_t step = static_cast<std::size_t>(k) * vector_bytes() / sizeof(double);
+      const std::size_t n = x.size() / step * step;
+      const AccumulatedSum found = sum_with(k, x, 3);
+      EXPECT_EQ(found.additions, 3 * n) << k;
+      EXPECT_EQ(found.sum, 3 * static_cast<double>(n * (n - 1) / 2)) << k;
+    }
+  });
+}
+
 TEST(Ladder, AxpyAddsTheDocumentedMultiple) {
   for (const Rung& rung : ladder()) {
     if (rung.kernel != "axpy") continue;

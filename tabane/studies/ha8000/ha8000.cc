@@ -8,166 +8,152 @@
 #include <iterator>
 
 #include "tabane/core/binding.h"
+#include "tabane/core/clock.h"
 #include "tabane/core/core_rate.h"
 #include "tabane/core/error.h"
 #include "tabane/core/measurement.h"
 #include "tabane/lab/record/published.h"
 #include "tabane/lab/study/study.h"
 #include "tabane/lab/survey/survey.h"
-
-#if defined(__clang__)
-#define TABANE_NOT_OPTIMISED __attribute__((optnone, noinline))
-#else
-#define TABANE_NOT_OPTIMISED __attribute__((optimize("O0"), noinline))
-#endif
+#include "tabane/studies/ha8000/chains.h"
 
 namespace tabane::lab {
 namespace {
 
-// ---- ten dependent operations an iteration ----
-
-// Iterations of ten a = a + a (or a = a * a), not optimised: every step goes through memory.
-TABANE_NOT_OPTIMISED void add_chain_not_optimised(std::uint64_t iterations, double start) {
-  double a = start;
-  for (std::uint64_t i = 0; i < iterations; ++i) {
-    a = a + a;
-    a = a + a;
-    a = a + a;
-    a = a + a;
-    a = a + a;
-    a = a + a;
-    a = a + a;
-    a = a + a;
-    a = a + a;
-    a = a + a;
-  }
-  core::keep(a);
-}
-
-TABANE_NOT_OPTIMISED void mul_chain_not_optimised(std::uint64_t iterations, double start) {
-  double a = start;
-  for (std::uint64_t i = 0; i < iterations; ++i) {
-    a = a * a;
-    a = a * a;
-    a = a * a;
-    a = a * a;
-    a = a * a;
-    a = a * a;
-    a = a * a;
-    a = a * a;
-    a = a * a;
-    a = a * a;
-  }
-  core::keep(a);
-}
-
-// The same optimised. start: comes from outside, so that the compiler cannot work the chain out.
-void add_chain_optimised(std::uint64_t iterations, double start) {
-  double a = start;
-  for (std::uint64_t i = 0; i < iterations; ++i) {
-    for (int k = 0; k < 10; ++k) a = a + a;
-  }
-  core::keep(a);
-}
-
-void mul_chain_optimised(std::uint64_t iterations, double start) {
-  double a = start;
-  for (std::uint64_t i = 0; i < iterations; ++i) {
-    for (int k = 0; k < 10; ++k) a = a * a;
-  }
-  core::keep(a);
-}
-
-// ---- the study ----
+using namespace ha8000;
 
 constexpr About kAboutHa8000 = {
     "ha8000", "Clock-level timing, running on a chosen CPU, memory in a chosen place, SIMD", ""};
-constexpr const char* kHere = "this machine";
-constexpr const char* kReport = "HA8000 (Opteron 8356)";
 
-// Core cycles of one iteration of a chain, against a chain of one-cycle additions measured in turn.
-std::vector<double> cycles_per_iteration(void (*chain)(std::uint64_t, double), bool quick) {
-  core::MeasureOptions options;
-  options.budget_seconds = quick ? 0.05 : 0.3;
+// ---- ten dependent operations an iteration ----
+
+using Chain = double (*)(std::uint64_t, double);
+
+struct Level {
+  const char* name;
+  Chain add, multiply;
+};
+
+constexpr Level kLevels[] = {{"O0", add_chain<0>, multiply_chain<0>},
+                             {"O1", add_chain<1>, multiply_chain<1>},
+                             {"O2", add_chain<2>, multiply_chain<2>}};
+
+const char* compiler() {
+#if defined(__clang__)
+  return __VERSION__;
+#else
+  return "GCC " __VERSION__;
+#endif
+}
+
+// Core cycles of one iteration of each chain, the additions of all levels first, against a chain of
+// one-cycle additions measured in turn.
+std::vector<std::vector<double>> cycles_per_iteration(bool quick) {
+  std::vector<core::Contender> contenders;
   double start = 1.0;
   core::forget(start);
+  const auto add = [&](Chain chain) {
+    contenders.push_back({"chain", [=](std::uint64_t n) { core::keep(chain(n, start)); }});
+  };
+  for (const Level& level : kLevels) add(level.add);
+  for (const Level& level : kLevels) add(level.multiply);
+  contenders.push_back({"cycles", [](std::uint64_t n) { core::run_add_chain(n * 64); }});
   const auto series =
-      core::measure_interleaved({{"chain", [=](std::uint64_t n) { chain(n, start); }},
-                                 {"cycles", [](std::uint64_t n) { core::run_add_chain(n * 64); }}},
-                                options);
-  std::vector<double> cycles;
-  for (std::size_t i = 0; i < series[0].samples.size(); ++i)
-    cycles.push_back(64 * series[0].samples[i] / series[1].samples[i]);
+      core::measure_interleaved(std::move(contenders), {.budget_seconds = quick ? 0.03 : 0.2});
+  std::vector<std::vector<double>> cycles(series.size() - 1);
+  for (std::size_t i = 0; i < cycles.size(); ++i)
+    for (std::size_t k = 0; k < series[i].samples.size(); ++k)
+      cycles[i].push_back(64 * series[i].samples[k] / series.back().samples[k]);
   return cycles;
 }
 
-struct Chain {
-  const char* name;  // of the result, below ha8000.chain
-  const char* what;
-  const char* shown;  // below its bars
-  void (*run)(std::uint64_t, double);
-};
-
-constexpr Chain kChains[] = {
-    {"add.not_optimised", "ten a = a + a, not optimised", "+ not optimised",
-     add_chain_not_optimised},
-    {"mul.not_optimised", "ten a = a * a, not optimised", "x not optimised",
-     mul_chain_not_optimised},
-    {"add.optimised", "ten a = a + a, optimised", "+ optimised", add_chain_optimised},
-    {"mul.optimised", "ten a = a * a, optimised", "x optimised", mul_chain_optimised}};
-
 void time_clocks(const StudyViews& views, Record& record, bool quick) {
-  Rows rows{{"iteration", kHere, kReport}, {}};
+  Rows rows{{"optimisation", "a + a here", "a * a here", "a + a, gcc, HA8000", "a * a, gcc, HA8000",
+             "a + a, icc, HA8000", "a * a, icc, HA8000"},
+            {}};
+  for (const Level& level : kLevels) rows.rows.push_back({fmt::format("-{}", level.name)});
   Bars bars{.unit = "cycles", .bars = {}, .clustered = true};
+  const std::vector<std::vector<double>> cycles = cycles_per_iteration(quick);
   double last = 0;
-  for (const Chain& chain : kChains) {
-    Result& result = add_result(record, std::string("chain.") + chain.name, chain.what,
+  for (std::size_t i = 0; i < cycles.size(); ++i) {
+    const std::size_t row = i % std::size(kLevels);
+    const bool adds = i < std::size(kLevels);
+    const char *operation = adds ? "add" : "mul", *level = kLevels[row].name;
+    Result& result = add_result(record, fmt::format("chain.{}.{}", operation, level),
+                                fmt::format("ten dependent {}, {}, -{}",
+                                            adds ? "a = a + a" : "a = a * a", compiler(), level),
                                 {std::nullopt, "cycles"}, Better::lower);
-    set_samples(result, cycles_per_iteration(chain.run, quick));
+    set_samples(result, cycles[i]);
     last = *result.value;
-    const Entry published = published_entry(views.report, result.name);
-    rows.rows.push_back({chain.what, {last, "cycles", result.interval}, published});
-    bars.bars.push_back({.group = chain.shown, .label = kHere, .value = last});
-    bars.bars.push_back({.group = chain.shown, .label = kReport, .value = published.value});
+    const Entry shown[] = {{last, "cycles", result.interval},
+                           views.published(fmt::format("chain.{}.{}", operation, level)),
+                           views.published(fmt::format("chain.{}.icc.{}", operation, level))};
+    const std::string group = fmt::format("{} -{}", adds ? "+" : "x", level);
+    const std::string labels[] = {kHere, fmt::format("{}, gcc", kReport),
+                                  fmt::format("{}, icc", kReport)};
+    rows.rows[row].resize(rows.columns.size());
+    for (std::size_t k = 0; k < std::size(shown); ++k) {
+      rows.rows[row][1 + 2 * k + (adds ? 0 : 1)] = shown[k];
+      bars.bars.push_back({.group = group, .label = labels[k], .value = shown[k].value});
+    }
   }
-  const CaptionValues values = {{"cycles", fmt::format("{:.1f}", last / 10)}};
+  const CaptionValues values = {{"cycles", fmt::format("{:.1f}", last / 10)},
+                                {"compiler", compiler()}};
   views.table("clocks.table", std::move(rows), {{"note", views.caption("clocks", values).note}});
   views.chart("clocks", std::move(bars), values);
 }
+
+// ---- every CPU ----
 
 constexpr std::size_t kMostCpus = 64;  // in the table
 
 struct OnCpu {
   int runs_on = -1;  // < 0: the system refused
-  std::optional<double> rate;
+  std::optional<double> rate, tick_rate;
+  std::optional<core::TickSkew> skew;  // of its tick counter against the first CPU's
 };
 
-OnCpu run_on(unsigned cpu, bool timed, bool quick) {
+OnCpu run_on(unsigned cpu, unsigned first, bool timed, bool quick) {
+  OnCpu found;
   try {
     const core::ScopedBinding binding(cpu);
-    OnCpu found{sched_getcpu(), {}};
-    if (timed) found.rate = core::measure_core_rate(quick ? 0.005 : 0.05);
-    return found;
+    found.runs_on = sched_getcpu();
+    if (!timed) return found;
+    found.rate = core::measure_core_rate(quick ? 0.005 : 0.05);
+    found.tick_rate = core::calibrate_ticks(quick ? 0.01 : 0.05).ticks_per_second;
   } catch (const core::SystemError&) {
     return {};
   }
+  if (cpu != first) found.skew = core::measure_tick_skew(first, cpu, 500);
+  return found;
 }
 
-void run_on_each_cpu(const StudyViews& views, const core::Topology& topology, bool quick) {
-  Rows rows{{"CPU", "runs on", "core", "package", "node", "core rate"}, {}};
+void run_on_each_cpu(const StudyViews& views, Record& record, const core::Topology& topology,
+                     bool quick) {
+  Rows rows{{"CPU", "runs on", "core", "package", "node", "core rate", "tick rate",
+             "its ticks - the first CPU's"},
+            {}};
   Curve curve{.name = kHere, .x = {}, .y = {}, .joined = false};
+  std::vector<double> tick_rates;
   std::size_t wrong = 0;
+  const unsigned first = topology.pus().front().os_index;
   for (const core::Pu& pu : topology.pus()) {
     const bool shown = rows.rows.size() < kMostCpus;
-    const OnCpu found = run_on(pu.os_index, shown, quick);
+    const OnCpu found = run_on(pu.os_index, first, shown, quick);
     wrong += found.runs_on != static_cast<int>(pu.os_index);
     if (!shown) continue;
+    std::string skew;
+    if (found.skew)
+      skew = fmt::format("{:.0f} ± {:.0f}", found.skew->offset_ticks, found.skew->bound_ticks);
     rows.rows.push_back({count_entry(pu.os_index),
                          found.runs_on < 0 ? Entry("refused") : count_entry(found.runs_on),
                          count_entry(pu.core),
                          count_entry(pu.package),
                          count_entry(pu.numa_node),
-                         {found.rate, "Hz"}});
+                         {found.rate, "Hz"},
+                         {found.tick_rate, "Hz"},
+                         skew});
+    if (found.tick_rate) tick_rates.push_back(*found.tick_rate);
     if (!found.rate) continue;
     curve.x.push_back(pu.os_index);
     curve.y.push_back(*found.rate);
@@ -177,6 +163,15 @@ void run_on_each_cpu(const StudyViews& views, const core::Topology& topology, bo
                              ? CaptionValues{{"all", cpus}}
                              : CaptionValues{{"wrong", std::to_string(wrong)}, {"cpus", cpus}};
   if (topology.pus().size() > kMostCpus) values["first"] = std::to_string(kMostCpus);
+  if (!tick_rates.empty()) {
+    const auto [least, most] = std::ranges::minmax(tick_rates);
+    values["rates"] = fmt::format("{:.2g}", 1e6 * (most / least - 1));
+    Result& result =
+        add_result(record, "tick_rate", "Rate of the tick counter, calibrated on each CPU",
+                   {std::nullopt, "Hz"}, Better::neither);
+    set_samples(result, std::move(tick_rates));
+    result.details[detail::kRemark] = "a sample for each CPU";
+  }
   views.table("cpus.table", std::move(rows), {{"note", views.caption("cpus", values).note}});
   Curves curves{{"CPU", "1"}, {"core rate", "Hz"}, {}};
   add_curve(curves, std::move(curve));
@@ -184,6 +179,8 @@ void run_on_each_cpu(const StudyViews& views, const core::Topology& topology, bo
     curves.marks.push_back({*rate->value, kReport, false});
   views.chart("cpus", std::move(curves), values);
 }
+
+// ---- memory in a chosen place ----
 
 // One row per node that writes; a column per node that has the memory.
 void add_pass(Rows& rows, const Matrix& matrix, const std::string& what, std::size_t columns) {
@@ -219,64 +216,17 @@ void place_memory(const StudyViews& views, const Record& record) {
   add_pass(rows, *first, "first pass", rows.columns.size());
   add_pass(rows, *second, "second pass", rows.columns.size());
   views.table("places.here", std::move(rows));
-  Rows report{{"writing", "to node 1"}, {}};
-  add_pass(report, *theirs_first, "first pass", 2);
-  add_pass(report, *theirs, "second pass", 2);
+  Rows report{{"writing", "to node 1", "as the guide prints it"}, {}};
+  add_pass(report, *theirs_first, "first pass", 3);
+  add_pass(report, *theirs, "second pass", 3);
+  for (auto& row : report.rows)
+    if (row[1].value) row[2] = Entry(fmt::format("{:.0f} MiB/s", *row[1].value / (1 << 20)));
   views.table("places.report", std::move(report), {{"machine", kReport}});
   if (second->rows.size() < 2) return;  // with one node there is no other place
   Bars bars{.unit = "share", .bars = {}, .reference = 1.0, .clustered = true};
   add_shares(bars, *second, second->columns.size() > 1 ? 1 : 0, kHere);
   add_shares(bars, *theirs, 0, kReport);
   views.chart("places", std::move(bars));
-}
-
-Entry entry_at(const Rows& rows, const std::string& kernel, std::string_view column) {
-  const auto found = std::find(rows.columns.begin(), rows.columns.end(), column);
-  const auto i = static_cast<std::size_t>(found - rows.columns.begin());
-  for (const auto& row : rows.rows)
-    if (i < row.size() && row.front().text == kernel) return row[i];
-  return {};
-}
-
-Entry share_of(const Entry& part, const Entry& whole) {
-  if (!part.value || !whole.value) return {};
-  return {*part.value / *whole.value, "share"};
-}
-
-// The fastest variant of a kernel that the guide has.
-Entry best_published(const Rows& ladder, const std::string& kernel) {
-  Entry best;
-  for (const char* variant : {"plain loop", "one accumulator", "unrolled"})
-    if (Entry entry = entry_at(ladder, kernel, variant);
-        entry.value.value_or(0) > best.value.value_or(0))
-      best = entry;
-  return best;
-}
-
-void climb_ladder(const StudyViews& views, const Record& record) {
-  const auto* ladder = find_content<Rows>(record, "ladder");
-  const auto* theirs = find_content<Rows>(views.report, "ladder");
-  if (ladder == nullptr) return;
-  Rows rows{{"kernel", "machine", "plain loop", "one accumulator", "unrolled", "shipped", "limit",
-             "share of limit"},
-            {}};
-  Bars bars{.unit = "share", .bars = {}, .reference = 1.0, .clustered = true};
-  const auto add = [&](const std::string& kernel, const char* machine, const Rows& from,
-                       const Entry& best) {
-    std::vector<Entry> row = {kernel, machine};
-    while (row.size() + 1 < rows.columns.size())
-      row.push_back(entry_at(from, kernel, rows.columns[row.size()]));
-    row.push_back(share_of(best, row.back()));
-    bars.bars.push_back({.group = kernel, .label = machine, .value = row.back().value});
-    rows.rows.push_back(std::move(row));
-  };
-  for (const auto& row : ladder->rows) {
-    const std::string& kernel = row.front().text;
-    add(kernel, kHere, *ladder, entry_at(*ladder, kernel, "shipped"));
-    add(kernel, kReport, *theirs, best_published(*theirs, kernel));
-  }
-  views.table("simd.table", std::move(rows));
-  views.chart("simd", std::move(bars));
 }
 
 }  // namespace
@@ -286,21 +236,21 @@ Record run_ha8000(const core::Topology& topology, bool quick, const Hooks& hooks
   RunningStudy running(topology, kAboutHa8000, quick);
   Record& record = running.record;
   record.source = report.source + "; its machine: " + report.title;
-  add_probes(
-      record, topology,
-      std::vector<std::string>{"clock.core_rate", "peak.fma.core", "memory.bandwidth.read.l1.core",
-                               "memory.bandwidth.set.l1.core", "ladder", "numa.bandwidth"},
-      hooks);
+  add_probes(record, topology,
+             std::vector<std::string>{"clock.core_rate", "latency.add", "peak.fma.core",
+                                      "memory.bandwidth.read.l1.core",
+                                      "memory.bandwidth.set.l1.core", "ladder", "numa.bandwidth"},
+             hooks);
   Record made;  // its views come before the survey's
   made.name = record.name;
   const Points none;
   const StudyViews views{made, none, report};
   if (record.complete) {
     time_clocks(views, record, quick);
-    run_on_each_cpu(views, topology, quick);
+    run_on_each_cpu(views, record, topology, quick);
   }
   place_memory(views, record);
-  climb_ladder(views, record);
+  show_vectors(views, record, topology, quick);
   record.views.insert(record.views.begin(), std::make_move_iterator(made.views.begin()),
                       std::make_move_iterator(made.views.end()));
   return running.finish();
