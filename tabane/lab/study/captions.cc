@@ -93,7 +93,12 @@ Caption StudyViews::caption(std::string_view name, const CaptionValues& more) co
 void StudyViews::table(std::string_view name, Rows rows, const CaptionValues& more) const {
   if (rows.rows.empty()) return;
   Caption text = caption(name, more);
+  const std::string wanted = family(record) + "." + std::string(name);
+  std::string free = wanted;
+  for (int number = 2; record.find_view(free) != nullptr; ++number)
+    free = fmt::format("{}.{}", wanted, number);
   add_table(record, std::move(text.title), std::move(rows), std::move(text.note));
+  record.views.back().name = std::move(free);
 }
 
 void StudyViews::table(std::string_view name, const std::vector<Column>& columns,

@@ -53,7 +53,8 @@ struct StudyViews {
   // Returns a caption of the study. throws: as caption_of().
   Caption caption(std::string_view name, const CaptionValues& more = {}) const;
 
-  // Add a view with a caption of that name, unless it has no row or no curve.
+  // Add a view with a caption of that name, unless it has no row or no curve. A table has the name
+  // of its caption: "ap1000.fits", and "ap1000.fits.2" if there is one already.
   void table(std::string_view caption, Rows rows, const CaptionValues& more = {}) const;
   void table(std::string_view caption, const std::vector<Column>& columns,
              const std::vector<Factors>& rows, const CaptionValues& more = {}) const;

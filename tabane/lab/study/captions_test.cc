@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "tabane/core/error.h"
+#include "tabane/lab/study/views_test.h"
 
 namespace tabane::lab {
 namespace {
@@ -49,6 +50,31 @@ TEST(Captions, OfStudiesAreNamedByTheirFolders) {
     EXPECT_EQ(std::string_view(file.study).find('_'), std::string_view::npos);
     EXPECT_TRUE(std::string_view(file.text).starts_with('[')) << file.study;
   }
+}
+
+TEST(Captions, NameTheirTables) {
+  Record record;
+  record.name = "pc-cluster";
+  const Points none;
+  const StudyViews views{record, none, record};
+  views.table("product", Rows{{"n"}, {{"1"}}});
+  views.table("product", Rows{{"n"}, {}});
+  views.table("product", Rows{{"n"}, {{"2"}}});
+  ASSERT_EQ(record.views.size(), 2u);
+  EXPECT_EQ(record.views[0].name, "pc_cluster.product");
+  EXPECT_EQ(record.views[1].name, "pc_cluster.product.2");
+}
+
+TEST(PageOfReports, NamesViewsThatAreMissing) {
+  Record record;
+  record.views.push_back({.name = "ha8000.simd"});
+  const Names missing = missing_views("ha8000", record);
+  EXPECT_TRUE(std::ranges::count(missing, "ha8000.clocks") == 1);
+  EXPECT_TRUE(std::ranges::count(missing, "ha8000.simd") == 0);
+  EXPECT_TRUE(std::ranges::count(missing, "ha8000.places") == 0);  // has a condition
+  EXPECT_EQ(missing_views("ha8000", record, "more than one NUMA node"), Names{"ha8000.places"});
+  EXPECT_THROW(missing_views("ha8000", record, "no condition"), std::runtime_error);
+  EXPECT_THROW(missing_views("ha9000", record), std::runtime_error);
 }
 
 }  // namespace

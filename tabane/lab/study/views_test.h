@@ -1,7 +1,12 @@
 // Looks up views, tables and warnings of a record, for tests.
 #pragma once
 
+#include <fnmatch.h>
+
 #include <algorithm>
+#include <filesystem>
+#include <fstream>
+#include <regex>
 #include <stdexcept>
 #include <string>
 #include <vector>
@@ -18,6 +23,41 @@ inline const View& view_of(const Record& record, const std::string& part_of_titl
   });
   if (found == record.views.end()) throw std::runtime_error("no view: " + part_of_title);
   return *found;
+}
+
+using Names = std::vector<std::string>;
+
+// Returns the views of a study that docs/reports.md names and its record lacks. A name may contain
+// *. What follows it in brackets, as in "`pc_cluster.watch` (with --hosts)", is a condition: only
+// views with the same condition are asked for.
+// throws: std::runtime_error if the page names no such view.
+inline Names missing_views(const std::string& study, const Record& record,
+                           const std::string& condition = "") {
+  std::ifstream page(std::filesystem::path(__FILE__).parent_path() / "../../../docs/reports.md");
+  static const std::regex names("((?:`[a-z0-9_.*-]+`(?:, )?)+)(?: \\(([^)]*)\\))?");
+  static const std::regex one("`([^`]*)`");
+  Names missing;
+  bool inside = false, any = false;
+  for (std::string line; std::getline(page, line);) {
+    if (line.starts_with("## ")) inside = line.find("`" + study + "`") != std::string::npos;
+    if (!inside || !line.starts_with("| ")) continue;
+    const std::size_t begin = line.find(" | ");
+    const std::string cell = line.substr(begin, line.find(" | ", begin + 3) - begin);
+    for (std::sregex_iterator list(cell.begin(), cell.end(), names), end; list != end; ++list) {
+      if ((*list)[2] != condition) continue;
+      const std::string text = (*list)[1];
+      for (std::sregex_iterator name(text.begin(), text.end(), one); name != end; ++name) {
+        any = true;
+        const std::string wanted = (*name)[1];
+        if (std::ranges::none_of(record.views, [&](const View& view) {
+              return fnmatch(wanted.c_str(), view.name.c_str(), 0) == 0;
+            }))
+          missing.push_back(wanted);
+      }
+    }
+  }
+  if (!any) throw std::runtime_error("docs/reports.md has no such view of " + study);
+  return missing;
 }
 
 inline bool warns(const Record& record, const std::string& id) {

@@ -208,6 +208,10 @@ TEST_F(AesFolder, MeasuresAllImplementationsAndLeavesNothing) {
   EXPECT_EQ(record.find("aes_folder.cpu.chains4.chain_bytes1024") != nullptr, has_device);
   const std::string pus = std::to_string(core::Topology::detect().pus().size());
   EXPECT_NE(find("without_writing", "threads" + pus), nullptr);
+  EXPECT_EQ(missing_views("aes-folder", record), Names());
+  if (has_device) {
+    EXPECT_EQ(missing_views("aes-folder", record, "with a coprocessor"), Names());
+  }
   const auto is_table = [](const View& view) { return std::holds_alternative<Rows>(view.content); };
   EXPECT_EQ(std::count_if(record.views.begin(), record.views.end(), is_table), has_device ? 8 : 7);
   EXPECT_NE(record.source.find("Shirase"), std::string::npos);

@@ -79,6 +79,7 @@ TEST(Ap1000, TwoRanksGiveEveryTable) {
   EXPECT_TRUE(record.complete);
   EXPECT_TRUE(warns(record, "quick"));
   EXPECT_TRUE(record.skipped.empty());
+  EXPECT_EQ(missing_views("ap1000", record), Names());
   std::size_t tables = 0;
   for (const View& view : record.views) {
     tables += std::holds_alternative<Rows>(view.content);

@@ -46,6 +46,7 @@ TEST(Ap1000Applications, MeasuresEachApplicationWithEachSetOfMechanisms) {
 
 TEST(Ap1000Applications, ShowsTablesChartsAndPictures) {
   const Record& record = quick_study();
+  EXPECT_EQ(missing_views("ap1000-applications", record), Names());
   EXPECT_EQ(table(record, "What the mechanisms are worth").columns.size(), 8U);
   EXPECT_FALSE(table(record, "LINPACK with all").rows.empty());
   EXPECT_FALSE(table(record, "Where the time of SCG goes").rows.empty());

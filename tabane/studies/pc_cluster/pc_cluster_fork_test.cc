@@ -33,6 +33,7 @@ TEST(PcCluster, MeasuresAllPartsOfOneMachine) {
   ASSERT_TRUE(record);
   EXPECT_TRUE(record->complete);
   EXPECT_TRUE(warns(*record, "quick"));
+  EXPECT_EQ(missing_views("pc-cluster", *record), Names());
   for (const char* name :
        {"memcpy", "pc_cluster.product.dgemm.n1000", "pc_cluster.product.triple_loop.n1000",
         "pc_cluster.inside.tcp.bytes1", "pc_cluster.inside.unix_socket.bytes4194304",

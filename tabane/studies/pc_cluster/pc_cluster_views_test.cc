@@ -93,6 +93,7 @@ TEST(PcClusterViews, ShowsTheSpeedUpOfRanks) {
 
 TEST(PcClusterViews, FitsMessagesAndFindsTheirBandwidth) {
   const Record record = shown();
+  EXPECT_EQ(missing_views("pc-cluster", record, "with --hosts"), Names());
   EXPECT_EQ(texts_of(record, "Messages inside the node: half").size(), 7u);
   const auto value = [&](const char* name) {
     const Result* result = record.find(name);

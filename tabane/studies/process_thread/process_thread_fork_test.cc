@@ -152,6 +152,7 @@ TEST(ProcessThreadStudy, MeasuresTheChosenShapeAmongOthers) {
   EXPECT_TRUE(warns(record, "few_runs"));
   const Result* choice = record.find("process_thread.choice.insert-100.glibc");
   if (choice == nullptr) GTEST_SKIP() << "another allocator is under this test";
+  EXPECT_EQ(missing_views("process-thread", record), Names());
   const std::string chosen = "process_thread.insert-100.glibc.processes" +
                              choice->factors.find("processes")->text() + ".threads" +
                              choice->factors.find("threads")->text();
@@ -205,6 +206,7 @@ TEST(ProcessThreadStudy, MinesEncryptedTransactions) {
       EXPECT_EQ(one->beside.at(seen).size(), 1u) << seen;
     EXPECT_NE(record.find_view(std::string("process_thread.mining.creation.") + program), nullptr);
   }
+  EXPECT_EQ(missing_views("process-thread", record, "with mining"), Names());
   const auto& said = record.sentences;
   EXPECT_TRUE(std::ranges::any_of(said, [](const std::string& sentence) {
     return sentence.find("1943 random transactions") != std::string::npos;
