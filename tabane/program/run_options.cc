@@ -20,33 +20,36 @@ std::optional<std::string> own_variable(const std::string& name) {
 }
 
 std::vector<Option> run_rows(RunRequest& request) {
-  return {
-      {"-c,--cpus LIST", &request.cpus, "Use these CPUs, for example 0-3,8 or 0-15:2 or all"},
-      {"-m,--membind NODES",
-       &request.membind,
-       "Take memory of these NUMA nodes only",
-       {.excludes = {"--interleave", "--localalloc"}}},
-      {"-i,--interleave NODES",
-       &request.interleave,
-       "Take pages in turn from these NUMA nodes",
-       {.excludes = {"--localalloc"}}},
-      {"-l,--localalloc", &request.localalloc,
-       "Take memory of the node of the thread that first writes it; at most one of -m, -i and -l "
-       "can be given"},
-      {"--placement POLICY",
-       &request.placement,
-       "Place threads by POLICY: compact (neighbours first, the default), scatter (far apart), "
-       "numa, or none (threads are not bound one by one)",
-       {.choices = {"compact", "scatter", "numa", "none"}}},
-      {"-t,--threads N",
-       &request.threads,
-       "Start N threads; default: OMP_NUM_THREADS if it is set, else one per chosen CPU",
-       {.range = kAboveZero}},
-      {"--huge-pages", &request.huge_pages, "Let the allocator ask for huge pages"},
-      {"--malloc NAME",
-       &request.allocator,
-       "Use this allocator: glibc, jemalloc, mimalloc or tcmalloc",
-       {.choices = {"glibc", "jemalloc", "mimalloc", "tcmalloc"}}}};
+  return {{"-c,--cpus LIST", &request.cpus, "Use these CPUs, for example 0-3,8 or 0-15:2 or all"},
+          {"-m,--membind NODES",
+           &request.membind,
+           "Take memory of these NUMA nodes only",
+           {.excludes = {"--interleave", "--preferred", "--localalloc"}}},
+          {"-i,--interleave NODES",
+           &request.interleave,
+           "Take pages in turn from these NUMA nodes",
+           {.excludes = {"--preferred", "--localalloc"}}},
+          {"--preferred NODES",
+           &request.preferred,
+           "Take memory of these NUMA nodes while there is room, then of others",
+           {.excludes = {"--localalloc"}}},
+          {"-l,--localalloc", &request.localalloc,
+           "Take memory of the node of the thread that first writes it; at most one of -m, -i, "
+           "--preferred and -l can be given"},
+          {"--placement POLICY",
+           &request.placement,
+           "Place threads by POLICY: compact (neighbours first, the default), scatter (far apart), "
+           "numa, or none (threads are not bound one by one)",
+           {.choices = {"compact", "scatter", "numa", "none"}}},
+          {"-t,--threads N",
+           &request.threads,
+           "Start N threads; default: OMP_NUM_THREADS if it is set, else one per chosen CPU",
+           {.range = kAboveZero}},
+          {"--huge-pages", &request.huge_pages, "Let the allocator ask for huge pages"},
+          {"--malloc NAME",
+           &request.allocator,
+           "Use this allocator: glibc, jemalloc, mimalloc or tcmalloc",
+           {.choices = {"glibc", "jemalloc", "mimalloc", "tcmalloc"}}}};
 }
 
 RunRequest run_request_of(const std::string& options) {

@@ -13,6 +13,7 @@
 
 #include "tabane/core/binding.h"
 #include "tabane/core/error.h"
+#include "tabane/core/units.h"
 
 namespace tabane::program {
 namespace {
@@ -169,6 +170,10 @@ std::optional<core::MemoryOptions> chosen_memory(const RunRequest& request,
     return core::MemoryOptions{
         .policy = MemoryPolicy::interleave,
         .nodes = chosen_nodes("-i/--interleave", *request.interleave, topology)};
+  }
+  if (request.preferred) {
+    return core::MemoryOptions{.policy = MemoryPolicy::preferred,
+                               .nodes = chosen_nodes("--preferred", *request.preferred, topology)};
   }
   if (request.localalloc) return core::MemoryOptions{};
   return std::nullopt;
@@ -356,6 +361,8 @@ std::string memory_text(const std::optional<core::MemoryOptions>& memory) {
   const std::string nodes = core::format_cpu_list(memory->nodes);
   if (memory->policy == MemoryPolicy::bind) return "only on NUMA nodes " + nodes;
   if (memory->policy == MemoryPolicy::interleave) return "pages in turn over NUMA nodes " + nodes;
+  if (memory->policy == MemoryPolicy::preferred)
+    return fmt::format("on NUMA nodes {} while there is room, else on others", nodes);
   return "on the node of the thread that first writes a page";
 }
 
@@ -398,8 +405,11 @@ RunPlan plan_run(const RunRequest& request, const core::Topology& topology,
                  const Lookup& environment, bool huge_pages_granted) {
   if (request.threads && *request.threads < 1)
     throw UsageError(fmt::format("-t/--threads {}: use at least 1", *request.threads));
-  if (request.membind.has_value() + request.interleave.has_value() + request.localalloc > 1)
-    throw UsageError("-m/--membind, -i/--interleave and -l/--localalloc exclude each other");
+  if (request.membind.has_value() + request.interleave.has_value() + request.preferred.has_value() +
+          request.localalloc >
+      1)
+    throw UsageError(
+        "-m/--membind, -i/--interleave, --preferred and -l/--localalloc exclude each other");
   const std::vector<unsigned> cpus =
       request.cpus ? chosen_cpus(*request.cpus, topology) : topology.pu_os_indices();
   if (request.processes < 1 || request.process < 0 || request.process >= request.processes)
@@ -458,6 +468,45 @@ std::string describe(const RunPlan& plan, const core::Topology& topology) {
         fmt::format("{}: {}={}\n", variable.kept ? "kept" : "set", variable.name, variable.value);
   for (const std::string& warning : plan.warnings) text += "warning: " + warning + "\n";
   return text;
+}
+
+std::string hardware_text(const core::Topology& topology, const core::SystemFiles& files) {
+  const auto shown = [](std::optional<double> bytes) {
+    return bytes && *bytes > 0 ? core::format_bytes(static_cast<std::uint64_t>(*bytes))
+                               : std::string("not known");
+  };
+  const auto& nodes = topology.numa_nodes();
+  std::vector<unsigned> numbers;
+  for (const core::NumaNode& node : nodes) numbers.push_back(node.os_index);
+  std::string text =
+      fmt::format("available: {} {} ({})\n", nodes.size(), nodes.size() == 1 ? "node" : "nodes",
+                  core::format_cpu_list(numbers));
+  std::string distances = "node ";
+  for (const unsigned number : numbers) distances += fmt::format("{:>4}", number);
+  bool known = true;
+  for (const core::NumaNode& node : nodes) {
+    const unsigned number = node.os_index;
+    const std::string folder = fmt::format("/sys/devices/system/node/node{}/", number);
+    text += fmt::format(
+        "node {0} cpus: {1}\nnode {0} size: {2}\nnode {0} free: {3}\n", number,
+        node.pus.empty() ? "none" : core::format_cpu_list(node.pus),
+        shown(static_cast<double>(node.bytes)),
+        shown(files.field_number(folder + "meminfo", fmt::format("Node {} MemFree", number))));
+    // The kernel lists the distances to all nodes that are online, in their order.
+    std::istringstream row(files.text(folder + "distance").value_or(""));
+    const auto online =
+        core::parse_cpu_list(files.text("/sys/devices/system/node/online").value_or("0"), {});
+    std::map<unsigned, int> to;
+    for (const unsigned other : online) {
+      if (int distance = 0; row >> distance) to[other] = distance;
+    }
+    distances += fmt::format("\n{:>3}: ", number);
+    for (const unsigned other : numbers) {
+      known = known && to.contains(other);
+      distances += fmt::format("{:>4}", to[other]);
+    }
+  }
+  return text + (known ? "node distances:\n" + distances : "node distances: not known") + "\n";
 }
 
 }  // namespace tabane::program

@@ -9,6 +9,7 @@
 
 #include "tabane/core/memory.h"
 #include "tabane/core/placement.h"
+#include "tabane/core/system_files.h"
 #include "tabane/core/topology.h"
 
 namespace tabane::program {
@@ -38,8 +39,9 @@ std::optional<Assignment> huge_page_switch(const std::string& name, const Lookup
 
 struct RunRequest {
   std::optional<std::string> cpus = std::nullopt;
-  std::optional<std::string> membind = std::nullopt;  // at most one of these three
+  std::optional<std::string> membind = std::nullopt;  // at most one of these four
   std::optional<std::string> interleave = std::nullopt;
+  std::optional<std::string> preferred = std::nullopt;
   bool localalloc = false;
   std::optional<std::string> placement = std::nullopt;
   std::optional<int> threads = std::nullopt;
@@ -80,5 +82,8 @@ void parse_part(const std::string& text, const Lookup& environment, RunRequest& 
 std::string summary(const RunPlan& plan, const core::Topology& topology);
 // Draws the binding map: machine, threads, memory, environment, warnings.
 std::string describe(const RunPlan& plan, const core::Topology& topology);
+
+// Lists the NUMA nodes with their CPUs, memory, free memory and distances. files: of the machine.
+std::string hardware_text(const core::Topology& topology, const core::SystemFiles& files);
 
 }  // namespace tabane::program

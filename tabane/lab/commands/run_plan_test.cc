@@ -7,6 +7,7 @@
 #include <map>
 
 #include "tabane/core/error.h"
+#include "tabane/core/fake_machine_test.h"
 #include "tabane/core/temporary_file.h"
 
 namespace tabane::program {
@@ -208,6 +209,29 @@ TEST(RunPlan, ReadsTheMemoryPolicies) {
   EXPECT_EQ(plan({.membind = "1"}).memory->policy, core::MemoryPolicy::bind);
   EXPECT_EQ(plan({.interleave = "all"}).memory->nodes, (List{0, 1, 2, 3}));
   EXPECT_EQ(plan({.localalloc = true}).memory->policy, core::MemoryPolicy::first_touch);
+  EXPECT_EQ(plan({.preferred = "1,3"}).memory->policy, core::MemoryPolicy::preferred);
+  EXPECT_EQ(plan({.preferred = "1,3"}).memory->nodes, (List{1, 3}));
+  EXPECT_NE(refusal({.preferred = "4"}).find("--preferred 4"), std::string::npos);
+  EXPECT_NE(refusal({.membind = "1", .preferred = "1"}), "");
+}
+
+TEST(HardwareText, HasMemoryAndDistancesOfEachNode) {
+  core::FakeMachine machine;
+  const std::string nodes = "/sys/devices/system/node";
+  machine.file(nodes + "/online", "0-1\n")
+      .file(nodes + "/node0/meminfo", "Node 0 MemTotal: 4096 kB\nNode 0 MemFree: 2048 kB\n")
+      .file(nodes + "/node0/distance", "10 21\n")
+      .file(nodes + "/node1/meminfo", "Node 1 MemTotal: 4096 kB\nNode 1 MemFree: 1024 kB\n")
+      .file(nodes + "/node1/distance", "22 10\n");
+  const auto topology = core::Topology::synthetic("numa:2(memory=4194304) core:2 pu:1");
+  EXPECT_EQ(hardware_text(topology, core::SystemFiles(machine.root())),
+            "available: 2 nodes (0-1)\n"
+            "node 0 cpus: 0-1\nnode 0 size: 4 MiB\nnode 0 free: 2 MiB\n"
+            "node 1 cpus: 2-3\nnode 1 size: 4 MiB\nnode 1 free: 1 MiB\n"
+            "node distances:\nnode    0   1\n  0:   10  21\n  1:   22  10\n");
+  const std::string unknown = hardware_text(topology, core::SystemFiles("/nonexistent"));
+  EXPECT_NE(unknown.find("node 1 free: not known\nnode distances: not known\n"), std::string::npos)
+      << unknown;
 }
 
 TEST(RunPlan, SaysWhenHugePagesCannotBeHad) {

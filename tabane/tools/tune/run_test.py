@@ -86,7 +86,7 @@ class Command(unittest.TestCase):
         self.assertEqual(result.stdout, "glibc.malloc.arena_max=2:glibc.malloc.hugetlb=1\n")
 
     def test_runs_with_a_memory_policy(self):
-        for policy in (["-l"], ["-i", "all"], ["-m", "all"]):
+        for policy in (["-l"], ["-i", "all"], ["-m", "all"], ["--preferred", "all"]):
             self.assertEqual(run(*policy, "--", "true").returncode, 0)
 
 
@@ -109,6 +109,13 @@ class Output(unittest.TestCase):
     def test_names_the_usable_cpus_when_one_is_not(self):
         result = run("-c", "65000", "--", "true")
         self.assertIn("CPU 65000 is not usable: usable are", result.stderr)
+
+    def test_lists_the_hardware_without_a_command(self):
+        result = run("--hardware", HWLOC_SYNTHETIC="numa:2 core:2 pu:1")
+        self.assertEqual(result.returncode, 0, result.stderr)
+        self.assertTrue(result.stdout.startswith("available: 2 nodes (0-1)\nnode 0 cpus: 0-1\n"),
+                        result.stdout)
+        self.assertIn("node 0 free: ", run("--hardware").stdout)
 
     def test_help_starts_with_examples(self):
         result = run("--help")

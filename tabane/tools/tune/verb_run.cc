@@ -156,44 +156,57 @@ int run(const RunOptions& options) {
   return replace_process(command);
 }
 
+std::string hardware() {
+  const auto topology = core::Topology::detect();
+  const char* const root = std::getenv("HWLOC_FSROOT");
+  // A machine that is only described has no files.
+  return hardware_text(topology, core::SystemFiles(root != nullptr              ? root
+                                                   : topology.is_this_machine() ? ""
+                                                                                : "/nonexistent"));
+}
+
 Definition define() {
   const auto options = std::make_shared<RunOptions>();
   return {
-      table(
-          run_rows(options->request),
-          std::vector<Option>{
-              {"--part I/N", &options->part,
-               "Be process I of N, which share the chosen CPUs; launcher: take both numbers from "
-               "the launcher of this process (Open MPI, MPICH, Slurm)"},
-              {"--own-threads",
-               &options->request.own_threads,
-               "Leave the number of threads to the command",
-               {.excludes = {"--threads"}}},
-              {"--force-env", &options->request.force_environment,
-               "Replace also variables that are set already"},
-              {"--tuned FILE",
-               &options->tuned,
-               "Start the command as 'tabane tune' found it to be best, from its FILE",
-               {.excludes = {"--membind", "--interleave", "--localalloc", "--part", "--own-threads",
-                             "--cpus", "--placement", "--threads", "--huge-pages", "--malloc"}}},
-              {"--launcher LINE",
-               &options->launcher,
-               "With --tuned: start it by LINE, the one that was given to 'tabane tune'",
-               {.needs = {"--tuned"}}},
-              {"--vary NAME=VALUES",
-               &options->vary,
-               "With --tuned: the values that were given to 'tabane tune'; FILE chooses",
-               {.needs = {"--tuned"}}},
-              {"--dry-run", &options->dry_run, "Only show on stdout what would be done"},
-              {"-q,--quiet", &options->quiet, "Show no binding and no warnings"},
-              {"-v,--verbose",
-               &options->verbose,
-               "Show where each thread runs, and all variables",
-               {.excludes = {"--quiet"}}},
-              {"COMMAND",
-               &options->command,
-               "The command with its arguments, after --",
-               {.required = true, .is_command = true}}}),
+      table(run_rows(options->request),
+            std::vector<Option>{
+                {"--part I/N", &options->part,
+                 "Be process I of N, which share the chosen CPUs; launcher: take both numbers from "
+                 "the launcher of this process (Open MPI, MPICH, Slurm)"},
+                {"--own-threads",
+                 &options->request.own_threads,
+                 "Leave the number of threads to the command",
+                 {.excludes = {"--threads"}}},
+                {"--force-env", &options->request.force_environment,
+                 "Replace also variables that are set already"},
+                {"--tuned FILE",
+                 &options->tuned,
+                 "Start the command as 'tabane tune' found it to be best, from its FILE",
+                 {.excludes = {"--membind", "--interleave", "--preferred", "--localalloc", "--part",
+                               "--own-threads", "--cpus", "--placement", "--threads",
+                               "--huge-pages", "--malloc"}}},
+                {"--launcher LINE",
+                 &options->launcher,
+                 "With --tuned: start it by LINE, the one that was given to 'tabane tune'",
+                 {.needs = {"--tuned"}}},
+                {"--vary NAME=VALUES",
+                 &options->vary,
+                 "With --tuned: the values that were given to 'tabane tune'; FILE chooses",
+                 {.needs = {"--tuned"}}},
+                {"--dry-run", &options->dry_run, "Only show on stdout what would be done"},
+                {"--hardware",
+                 {},
+                 "Print the NUMA nodes with their CPUs, memory and distances, and exit",
+                 {.answer = hardware}},
+                {"-q,--quiet", &options->quiet, "Show no binding and no warnings"},
+                {"-v,--verbose",
+                 &options->verbose,
+                 "Show where each thread runs, and all variables",
+                 {.excludes = {"--quiet"}}},
+                {"COMMAND",
+                 &options->command,
+                 "The command with its arguments, after --",
+                 {.required = true, .is_command = true}}}),
       [options](const Given&) -> int {
         try {
           return run(*options);
@@ -219,6 +232,7 @@ extern constinit const Verb run_verb{
         "                                       with another allocator that asks for huge pages\n"
         "  tabane run -t 4 --dry-run -- ./solver\n"
         "                                       only shows the binding map\n"
+        "  tabane run --hardware                the NUMA nodes, their memory and distances\n"
         "  tabane run --tuned tuned.json -- ./solver\n"
         "                                       as 'tabane tune -- ./solver' found it to be best",
     .define = define};
