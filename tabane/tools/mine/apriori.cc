@@ -6,6 +6,7 @@
 #include <cmath>
 #include <map>
 #include <ranges>
+#include <set>
 #include <tuple>
 #include <utility>
 #include <vector>
@@ -213,6 +214,26 @@ std::vector<Rule> find_rules(std::span<const Supported> frequent, std::size_t tr
   }
   std::ranges::sort(rules, comes_before);
   return rules;
+}
+
+std::vector<Supported> kept_of(std::span<const Supported> frequent, Kept kept) {
+  if (kept == Kept::all) return {frequent.begin(), frequent.end()};
+  Supports supports;
+  for (const Supported& one : frequent) supports.emplace(one.items, one.support);
+  std::set<std::vector<Item>> left_out;
+  for (const Supported& larger : frequent) {
+    // What is closed or maximal is so among the itemsets with one more item.
+    for (std::size_t i = 0; larger.items.size() > 1 && i < larger.items.size(); ++i) {
+      std::vector<Item> part = larger.items;
+      part.erase(part.begin() + static_cast<std::ptrdiff_t>(i));
+      if (kept == Kept::maximal || supports.at(part) == larger.support) left_out.insert(part);
+    }
+  }
+  std::vector<Supported> left;
+  for (const Supported& one : frequent) {
+    if (!left_out.contains(one.items)) left.push_back(one);
+  }
+  return left;
 }
 
 }  // namespace tabane::mine

@@ -77,6 +77,16 @@ class Apriori {
 // Returns it at its end. throws: as Apriori::take() and `count`.
 Apriori mine(Apriori apriori, const CountSupports& count);
 
+enum class Kept {
+  all,
+  closed,   // no larger itemset has the same support
+  maximal,  // no larger itemset is frequent
+};
+
+// Returns those of some frequent itemsets, in their order. frequent: with all subsets of each, as
+// Apriori finds them. Itemsets that are too long for it are not looked at.
+std::vector<Supported> kept_of(std::span<const Supported> frequent, Kept kept);
+
 // ---- association rules: what transactions that hold some items hold, too ----
 
 struct Rule {

@@ -2,10 +2,13 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <limits>
+#include <numeric>
 #include <vector>
 
 #include "tabane/core/error.h"
+#include "tabane/tools/mine/small_database_test.h"
 
 namespace tabane::mine {
 namespace {
@@ -68,6 +71,44 @@ TEST(Rules, MinConfidenceIsAShare) {
   for (const double bad : {-0.1, 1.1, std::numeric_limits<double>::quiet_NaN()}) {
     EXPECT_THROW(check_min_confidence(bad), core::UsageError);
   }
+}
+
+// The items that are in all transactions with these.
+std::vector<Item> closure_of(const Bitmaps& bitmaps, const std::vector<Item>& items) {
+  std::vector<Item> all(bitmaps.items());
+  std::iota(all.begin(), all.end(), Item{0});
+  for (std::size_t t = 0; t < bitmaps.transactions(); ++t) {
+    const auto has = [&](Item item) { return bitmaps.has(item, t); };
+    if (std::ranges::all_of(items, has)) std::erase_if(all, [&](Item item) { return !has(item); });
+  }
+  return all;
+}
+
+TEST(Kept, IsWhatTheTransactionsSay) {
+  const Bitmaps bitmaps = random_bitmaps(8, 40, 0.6, 3);
+  const std::vector<Supported> frequent = frequent_by_trying_all(bitmaps, 8, 8);
+  const auto is_part_of_a_frequent_one = [&](const Supported& one) {
+    for (Item item = 0; item < bitmaps.items(); ++item) {
+      if (std::ranges::find(one.items, item) != one.items.end()) continue;
+      std::vector<Item> larger = one.items;
+      larger.push_back(item);
+      Itemsets candidate(larger.size());
+      candidate.push_back(larger);
+      if (count_reference(bitmaps, candidate)[0] >= 8) return true;
+    }
+    return false;
+  };
+  std::vector<Supported> closed, maximal;
+  for (const Supported& one : frequent) {
+    if (closure_of(bitmaps, one.items) == one.items) closed.push_back(one);
+    if (!is_part_of_a_frequent_one(one)) maximal.push_back(one);
+  }
+  EXPECT_GT(frequent.size(), closed.size());
+  EXPECT_GT(closed.size(), maximal.size());
+  EXPECT_EQ(kept_of(frequent, Kept::all), frequent);
+  EXPECT_EQ(kept_of(frequent, Kept::closed), closed);
+  EXPECT_EQ(kept_of(frequent, Kept::maximal), maximal);
+  EXPECT_TRUE(kept_of({}, Kept::maximal).empty());
 }
 
 }  // namespace

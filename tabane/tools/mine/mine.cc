@@ -24,8 +24,9 @@ KeySpec spec_for(const MineRequest& request, std::size_t transactions) {
 struct Database {
   Bitmaps bitmaps;
   std::uint64_t least_support = 0;
+  ItemNames names;
 
-  Database(const FimiFile& file, const MineRequest& request) {
+  Database(const FimiFile& file, const MineRequest& request) : names(file.item_names()) {
     const ItemCounts counts = count_items(file);
     least_support = mine::least_support(*request.min_support, counts.transactions);
     bitmaps = read_bitmaps(file, counts, least_support);
@@ -37,7 +38,10 @@ struct Database {
       if (request.on_counting) request.on_counting(candidates.length(), candidates.size());
       return count(candidates);
     };
-    return result_of(request, bitmaps.transactions(), bitmaps.names(), mine(apriori, reported));
+    MineResult result =
+        result_of(request, bitmaps.transactions(), bitmaps.names(), mine(apriori, reported));
+    result.names = names;
+    return result;
   }
 };
 

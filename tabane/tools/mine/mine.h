@@ -23,6 +23,7 @@ struct Workers {
 
 struct MineRequest {
   std::string database = {};  // as it is named in the result
+  char between_words = 0;     // as of FimiFile
   std::optional<double> min_support = {};
   double min_confidence = 0.5;
   KeySpec keys = {};  // the transactions are those of the file

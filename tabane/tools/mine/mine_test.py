@@ -111,6 +111,22 @@ class Results(Case):
         self.assertEqual(itemsets.read_text(), self.run_tool(*plain, "--itemsets", "-").stdout)
         self.assertEqual("", self.run_tool(*plain, "-q").stdout)
 
+    def test_of_words_closed_and_maximal(self):
+        self.shop.write_text("whole milk,rolls\nwhole milk,rolls,tea\nrolls\n")
+        words = (self.shop, "--words", "comma", "--min-support", 0.3)
+        for way in (("--plain",), QUICK, (*QUICK, "--ranks", 2)):
+            closed = itemsets_of(self.told(*words, *way, "--closed"))
+            self.assertEqual({("rolls",): 3, ("whole milk", "rolls"): 2,
+                              ("whole milk", "rolls", "tea"): 1}, closed)
+        told = self.told(*words, "--plain", "--maximal")
+        self.assertEqual({("whole milk", "rolls", "tea"): 1}, itemsets_of(told))
+        # Rules are those of all itemsets.
+        self.assertEqual(told["rules"], self.told(*words, "--plain")["rules"])
+        self.assertEqual("maximal", told["itemsets_kept"])
+        text = self.run_tool(*words, "--plain", "--maximal", code=0).stdout
+        self.assertIn("1 maximal itemsets of up to 3 items", text)
+        self.assertIn("whole milk, rolls, tea\n", text)
+
     def test_of_insecure_parameters_are_marked(self):
         self.shop.write_text("1 2\n1 2\n2 3\n")
         itemsets = self.folder / "i.csv"
@@ -153,6 +169,15 @@ class Steps(Case):
         self.assertEqual(expected["itemsets"], told["itemsets"])
         self.assertEqual(expected["rules"], told["rules"])
         self.assertTrue(told["encryption"]["insecure_parameters"])
+
+    def test_keep_the_items_words(self):
+        self.shop.write_text("tea milk\ntea milk\nrolls\n")
+        self.step("keygen", *QUICK, "--max-length", 1, self.client, self.server)
+        self.step("encrypt", self.client, self.server, self.shop, "--words", "blank",
+                  "--min-support", 0.5)
+        self.step("count", self.server)
+        done = self.step("decrypt", self.client, self.server, "--json")
+        self.assertEqual({("tea",): 2, ("milk",): 2}, itemsets_of(json.loads(done)))
 
     def test_refuse_what_does_not_belong_together(self):
         self.generate("--transactions", 100, "--items", 5, "--density", 0.5)

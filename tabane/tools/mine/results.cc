@@ -12,7 +12,23 @@
 namespace tabane::mine {
 namespace {
 
-// The items of one cell are separated by blanks, as in the file they come from.
+std::string list_of(const MineResult& result, const std::vector<Item>& items,
+                    const std::string& between) {
+  if (result.names.words.empty()) return fmt::format("{}", fmt::join(items, " "));
+  std::string list;
+  for (const Item item : items) list += (list.empty() ? "" : between) + result.names.words.at(item);
+  return list;
+}
+
+// The items of one cell are separated as in the file they come from.
+std::string cell_of(const MineResult& result, const std::vector<Item>& items) {
+  const std::string cell = list_of(result, items, result.names.between);
+  if (cell.find_first_of(",\"") == cell.npos) return cell;
+  std::string quoted = "\"";
+  for (const char c : cell) quoted += c == '"' ? "\"\"" : std::string(1, c);
+  return quoted + "\"";
+}
+
 std::string head_of(const MineResult& result, const char* columns) {
   const bool insecure = result.encryption && result.encryption->insecure();
   return fmt::format("{}{}\n", insecure ? "# insecure parameters\n" : "", columns);
@@ -30,7 +46,7 @@ std::vector<Supported> named(std::vector<Supported> itemsets, const std::vector<
 std::string csv_of_itemsets(const MineResult& result) {
   std::string csv = head_of(result, "items,length,support,share");
   for (const Supported& one : result.itemsets) {
-    csv += fmt::format("{},{},{},{}\n", fmt::join(one.items, " "), one.items.size(), one.support,
+    csv += fmt::format("{},{},{},{}\n", cell_of(result, one.items), one.items.size(), one.support,
                        static_cast<double>(one.support) / static_cast<double>(result.transactions));
   }
   return csv;
@@ -39,8 +55,8 @@ std::string csv_of_itemsets(const MineResult& result) {
 std::string csv_of_rules(const MineResult& result) {
   std::string csv = head_of(result, "if,then,support,confidence,lift");
   for (const Rule& rule : result.rules) {
-    csv += fmt::format("{},{},{},{},{}\n", fmt::join(rule.if_items, " "),
-                       fmt::join(rule.then_items, " "), rule.support, rule.confidence, rule.lift);
+    csv += fmt::format("{},{},{},{},{}\n", cell_of(result, rule.if_items),
+                       cell_of(result, rule.then_items), rule.support, rule.confidence, rule.lift);
   }
   return csv;
 }
@@ -48,6 +64,22 @@ std::string csv_of_rules(const MineResult& result) {
 namespace {
 
 using program::grouped, program::lossy_utf8, program::printable;
+
+// For people: names may have blanks in them.
+std::string shown(const MineResult& result, const std::vector<Item>& items) {
+  return printable(list_of(result, items, result.names.between == " " ? " " : ", "));
+}
+
+lab::Json json_of(const MineResult& result, const std::vector<Item>& items) {
+  if (result.names.words.empty()) return items;
+  lab::Json words = lab::Json::array();
+  for (const Item item : items) words.push_back(lossy_utf8(result.names.words.at(item)));
+  return words;
+}
+
+const char* name_of(Kept kept) {
+  return kept == Kept::closed ? "closed" : kept == Kept::maximal ? "maximal" : "all";
+}
 
 std::string share_text(double share) { return fmt::format("{:.4g} %", 100 * share); }
 
@@ -94,7 +126,7 @@ std::string itemsets_text(const MineResult& result) {
     const double share =
         static_cast<double>(one->support) / static_cast<double>(result.transactions);
     text += fmt::format("{:>10}  {:>9}  {}\n", one->support, share_text(share),
-                        fmt::join(one->items, " "));
+                        shown(result, one->items));
   }
   return text;
 }
@@ -106,7 +138,7 @@ std::string rules_text(const MineResult& result) {
   for (const Rule& rule : result.rules) {
     text +=
         fmt::format("{:>10}  {:>6.3g}  {:>10}  {} => {}\n", share_text(rule.confidence), rule.lift,
-                    rule.support, fmt::join(rule.if_items, " "), fmt::join(rule.then_items, " "));
+                    rule.support, shown(result, rule.if_items), shown(result, rule.then_items));
   }
   return text;
 }
@@ -137,12 +169,13 @@ lab::Json json_of(const Encryption& how) {
 
 std::string mine_text(const MineResult& result) {
   std::string text = fmt::format(
-      "{}: {} transactions; {} itemsets of up to {} items in {} or more of them ({}), {} rules of "
+      "{}: {} transactions; {} {}itemsets of up to {} items in {} or more of them ({}), {} rules "
+      "of "
       "confidence {} or more; {}\n",
       printable(result.database), grouped(result.transactions), grouped(result.itemsets.size()),
-      result.most_length, grouped(result.least_support), share_text(result.min_support),
-      grouped(result.rules.size()), share_text(result.min_confidence),
-      core::format_seconds(result.seconds));
+      result.kept == Kept::all ? "" : name_of(result.kept) + std::string(" "), result.most_length,
+      grouped(result.least_support), share_text(result.min_support), grouped(result.rules.size()),
+      share_text(result.min_confidence), core::format_seconds(result.seconds));
   if (result.encryption) text += encryption_text(*result.encryption);
   return text + itemsets_text(result) + rules_text(result);
 }
@@ -150,11 +183,11 @@ std::string mine_text(const MineResult& result) {
 lab::Json mine_json(const MineResult& result) {
   lab::Json itemsets = lab::Json::array(), rules = lab::Json::array();
   for (const Supported& one : result.itemsets) {
-    itemsets.push_back({{"items", one.items}, {"support", one.support}});
+    itemsets.push_back({{"items", json_of(result, one.items)}, {"support", one.support}});
   }
   for (const Rule& rule : result.rules) {
-    rules.push_back({{"if", rule.if_items},
-                     {"then", rule.then_items},
+    rules.push_back({{"if", json_of(result, rule.if_items)},
+                     {"then", json_of(result, rule.then_items)},
                      {"support", rule.support},
                      {"confidence", rule.confidence},
                      {"lift", rule.lift}});
@@ -168,6 +201,7 @@ lab::Json mine_json(const MineResult& result) {
           {"min_confidence", result.min_confidence},
           {"seconds", result.seconds},
           {"encryption", result.encryption ? json_of(*result.encryption) : lab::Json(nullptr)},
+          {"itemsets_kept", name_of(result.kept)},
           {"itemsets", std::move(itemsets)},
           {"rules", std::move(rules)}};
 }

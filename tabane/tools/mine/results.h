@@ -68,6 +68,8 @@ struct MineResult {
   std::uint64_t least_support = 0;  // in transactions
   std::size_t most_length = 0;
   double min_confidence = 0;
+  ItemNames names;
+  Kept kept = Kept::all;            // of the itemsets
   std::vector<Supported> itemsets;  // items by their numbers in the file
   std::vector<Rule> rules;
   double seconds = 0;  // everything included
@@ -75,7 +77,7 @@ struct MineResult {
 
   auto fields() {
     return std::tie(database, transactions, min_support, least_support, most_length, min_confidence,
-                    itemsets, rules, seconds, encryption);
+                    names, itemsets, rules, seconds, encryption);
   }
 };
 

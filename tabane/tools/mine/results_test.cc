@@ -22,6 +22,19 @@ TEST(MineResult, IsCsv) {
   EXPECT_EQ(csv_of_rules(small()), "if,then,support,confidence,lift\n77,3,2,1,2\n");
 }
 
+TEST(MineResult, NamesTheItemsByTheirWords) {
+  MineResult result{.transactions = 8, .names = {{"whole milk", "rolls \"A\""}, ","}};
+  result.itemsets = {{{0}, 4}, {{1}, 4}, {{0, 1}, 2}};
+  result.rules = find_rules(result.itemsets, 8, 0.5);
+  EXPECT_NE(csv_of_itemsets(result).find("\nwhole milk,1,4,0.5\n\"rolls \"\"A\"\"\",1,4,0.5\n"
+                                         "\"whole milk,rolls \"\"A\"\"\",2,2,0.25\n"),
+            std::string::npos)
+      << csv_of_itemsets(result);
+  EXPECT_NE(csv_of_rules(result).find("\nwhole milk,\"rolls"), std::string::npos);
+  EXPECT_NE(mine_text(result).find("whole milk, rolls \"A\"\n"), std::string::npos);
+  EXPECT_EQ(mine_json(result)["rules"][0]["then"], std::vector<std::string>{"rolls \"A\""});
+}
+
 TEST(MineResult, MarksInsecureParameters) {
   MineResult result = small();
   result.encryption.emplace();

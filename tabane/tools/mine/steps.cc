@@ -207,6 +207,7 @@ MineResult result_of(const ClientState& state, const Client& client, const Aprio
                                  .min_confidence = state.min_confidence,
                                  .keys = {.most_length = state.most_length}},
                                 state.transactions, state.items, apriori);
+  result.names = state.names;
   Encryption how = encryption_of(client.spec(), client.context()->parameters(),
                                  {.items = state.items.size(), .blocks = state.blocks});
   how.work = state.work;
@@ -250,6 +251,7 @@ NextQuery encrypt_database(const Folder& client, const Folder& server, const Fim
   ClientState state{.database = head.id,
                     .name = request.database,
                     .items = bitmaps.names(),
+                    .names = file.item_names(),
                     .transactions = bitmaps.transactions(),
                     .most_length = request.keys.most_length,
                     .blocks = head.blocks,

@@ -57,7 +57,8 @@ struct QueryAnswer {
 struct ClientState {
   DatabaseId database{};
   std::string name;
-  std::vector<Item> items;  // their names, by place
+  std::vector<Item> items;  // their numbers, by place
+  ItemNames names;
   std::uint64_t transactions = 0, most_length = 0, blocks = 0;
   double min_support = 0, min_confidence = 0;
   std::vector<std::vector<std::uint64_t>> supports;  // of the candidates of each length so far
@@ -66,7 +67,7 @@ struct ClientState {
   std::int32_t ranks = 1;
 
   auto fields() {
-    return std::tie(database, name, items, transactions, most_length, blocks, min_support,
+    return std::tie(database, name, items, names, transactions, most_length, blocks, min_support,
                     min_confidence, supports, work, encrypt_seconds, decrypt_seconds, ranks);
   }
 };

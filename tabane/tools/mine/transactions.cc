@@ -108,15 +108,46 @@ bool can_be_read_twice(int file, const std::string& name) {
   return S_ISREG(seen.st_mode);
 }
 
+std::string_view trimmed(std::string_view text) {
+  const std::size_t first = text.find_first_not_of(" \t");
+  if (first == text.npos) return {};
+  return text.substr(first, text.find_last_not_of(" \t") - first + 1);
+}
+
+// Returns the text with a number, as an item of the FIMI repository, in place of each word.
+std::string with_numbers(std::string_view text, char between, std::vector<std::string>& words) {
+  std::unordered_map<std::string, std::size_t> numbers;
+  std::string out;
+  for (std::size_t i = 0, begin = 0; i <= text.size(); ++i) {
+    const bool ends_line = i < text.size() && (text[i] == '\n' || text[i] == '\r');
+    const bool ends_word =
+        ends_line || i == text.size() || text[i] == between || (between == ' ' && text[i] == '\t');
+    if (!ends_word) continue;
+    const std::string word(trimmed(text.substr(begin, i - begin)));
+    begin = i + 1;
+    if (!word.empty()) {
+      const auto [at, is_new] = numbers.try_emplace(word, words.size());
+      if (is_new) words.push_back(word);
+      out += std::to_string(at->second) + ' ';
+    }
+    if (ends_line) out += text[i];
+  }
+  return out;
+}
+
 }  // namespace
 
-FimiFile::FimiFile(const std::string& path) : name_(path == "-" ? "standard input" : path) {
+FimiFile::FimiFile(const std::string& path, char between_words)
+    : name_(path == "-" ? "standard input" : path) {
   const int opened = path == "-" ? ::fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, 0)
                                  : ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
   if (opened < 0) throw core::SystemError("open", name_, errno);
   file_.reset(opened);
-  in_memory_ = !can_be_read_twice(opened, name_);
+  in_memory_ = between_words != 0 || !can_be_read_twice(opened, name_);
   if (in_memory_) bytes_ = core::read_to_end(opened, name_);
+  if (between_words == 0) return;
+  item_names_.between = between_words;
+  bytes_ = with_numbers(bytes_, between_words, item_names_.words);
 }
 
 void FimiFile::for_each(const std::function<void(std::span<const Item>)>& take) const {

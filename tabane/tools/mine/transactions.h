@@ -60,14 +60,24 @@ struct Supported {
 inline constexpr Item kLargestItem = std::numeric_limits<std::int32_t>::max();
 inline constexpr std::size_t kMostItemsOfTransaction = std::size_t{1} << 24;
 
+// What the items of a file are called.
+struct ItemNames {
+  std::vector<std::string> words;  // by the items' numbers; empty: the file has numbers
+  std::string between = " ";       // what separates the items of a line
+
+  auto fields() { return std::tie(words, between); }
+};
+
 // A text file in the format of the FIMI repository: one transaction a line, the numbers of its
 // items separated by blanks. An empty line is a transaction without items. Lines end with \n, \r\n
 // or \r. source: fimi.uantwerpen.be/data.
 class FimiFile {
  public:
   // Opens a file, or standard input for "-". Reads what cannot be read twice, such as a pipe, into
-  // memory now. throws: core::SystemError naming the file.
-  explicit FimiFile(const std::string& path);
+  // memory now. between_words: ' ', ',' or '\t': its items are words, numbered as they are first
+  // seen, and it is read into memory; 0: they are numbers.
+  // throws: core::SystemError naming the file.
+  explicit FimiFile(const std::string& path, char between_words = 0);
 
   // Calls take(items) for each transaction, from the first on; items ascend, each of them once. May
   // be called again. memory: a buffer of 1 MiB and one transaction.
@@ -75,9 +85,11 @@ class FimiFile {
   void for_each(const std::function<void(std::span<const Item>)>& take) const;
 
   const std::string& name() const { return name_; }
+  const ItemNames& item_names() const { return item_names_; }
 
  private:
   std::string name_;
+  ItemNames item_names_;
   core::Descriptor file_;
   std::string bytes_;  // of what cannot be read twice
   bool in_memory_ = false;

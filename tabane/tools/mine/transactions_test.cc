@@ -55,6 +55,23 @@ TEST_F(Fimi, LinesEndAsOnAnySystem) {
   EXPECT_NE(complaint("1\r2\rx").find("db.dat:3: 'x'"), std::string::npos);
 }
 
+TEST_F(Fimi, WordsAreNumberedAsTheyAreFirstSeen) {
+  const auto read_words = [this](std::string_view text, char between) {
+    const FimiFile words(file(text), between);
+    Transactions all;
+    words.for_each(
+        [&](std::span<const Item> items) { all.emplace_back(items.begin(), items.end()); });
+    return std::pair(all, words.item_names().words);
+  };
+  using Names = std::vector<std::string>;
+  EXPECT_EQ(read_words("milk bread\r\n\r\nbread\t7 \n bread milk", ' '),
+            std::pair(Transactions{{0, 1}, {}, {1, 2}, {0, 1}}, Names{"milk", "bread", "7"}));
+  EXPECT_EQ(read_words("whole milk, rolls,,\nrolls ,whole milk\n", ','),
+            std::pair(Transactions{{0, 1}, {0, 1}}, Names{"whole milk", "rolls"}));
+  EXPECT_EQ(read_words("a,b\tc\n", '\t'), std::pair(Transactions{{0, 1}}, Names{"a,b", "c"}));
+  EXPECT_TRUE(FimiFile(file("1 2\n")).item_names().words.empty());
+}
+
 TEST_F(Fimi, AnEmptyLineIsATransactionWithoutItems) {
   EXPECT_EQ(read("1\n\n \n2\n"), (Transactions{{1}, {}, {}, {2}}));
   EXPECT_EQ(read(""), Transactions{});

@@ -31,16 +31,23 @@ using namespace mine;
 extern const Verb mine_keygen_verb, mine_encrypt_verb, mine_count_verb, mine_decrypt_verb;
 
 std::vector<Option> itemset_rows(MineRequest& request, const std::string& if_none) {
-  return {{"--min-support X", &request.min_support,
-           "Find itemsets in at least this share of the transactions, more than 0 and at most 1; "
-           "0.02 is 2 %"},
-          {"--max-length N",
-           &request.keys.most_length,
-           "Find itemsets of at most N items (default " + if_none +
-               "); beyond 2, each doubling needs larger parameters",
-           {.range = {1, kLongestItemset}}},
-          {"--min-confidence X", &request.min_confidence,
-           "Give the rules that hold in at least this share of the cases (default 0.5)"}};
+  return {
+      {"--words SEPARATOR",
+       [&request](const Words& words) {
+         request.between_words = words.back() == "comma" ? ',' : words.back() == "tab" ? '\t' : ' ';
+       },
+       "The items are words, not numbers, separated by blanks, commas or tabs",
+       {.choices = {"blank", "comma", "tab"}}},
+      {"--min-support X", &request.min_support,
+       "Find itemsets in at least this share of the transactions, more than 0 and at most 1; "
+       "0.02 is 2 %"},
+      {"--max-length N",
+       &request.keys.most_length,
+       "Find itemsets of at most N items (default " + if_none +
+           "); beyond 2, each doubling needs larger parameters",
+       {.range = {1, kLongestItemset}}},
+      {"--min-confidence X", &request.min_confidence,
+       "Give the rules that hold in at least this share of the cases (default 0.5)"}};
 }
 
 std::vector<Option> key_rows(KeySpec& keys) {
@@ -114,6 +121,11 @@ void write_text(const std::string& file, const std::string& text) {
 std::vector<Option> MineOutput::rows() {
   return {{"--itemsets FILE", &itemsets,
            "Write the frequent itemsets with their supports as CSV to FILE; - is stdout"},
+          {"--closed",
+           &closed,
+           "Give only itemsets that no larger one equals in support",
+           {.excludes = {"--maximal"}}},
+          {"--maximal", &maximal, "Give only itemsets that are part of no larger frequent one"},
           {"--rules FILE", &rules, "Write the association rules as CSV to FILE; - is stdout"},
           json.row(),
           {"-q,--quiet", &quiet, "Print nothing but errors"}};
@@ -125,7 +137,9 @@ void MineOutput::check() const {
   json.check();
 }
 
-void MineOutput::write(const MineResult& result) const {
+void MineOutput::write(MineResult result) const {
+  result.kept = closed ? Kept::closed : maximal ? Kept::maximal : Kept::all;
+  result.itemsets = kept_of(result.itemsets, result.kept);
   const bool stdout_is_taken = json.to_stdout() || itemsets == "-" || rules == "-";
   if (!quiet && !stdout_is_taken) fmt::print("{}", mine_text(result));
   write_text(itemsets, csv_of_itemsets(result));
@@ -205,13 +219,14 @@ void show_counting(std::size_t length, std::size_t candidates) {
 MineResult mine_on_forked_ranks(const MineOptions& options) {
   {
     // Checks here, so that errors in the file do not name a rank.
-    const FimiFile file(options.request.database);
+    const FimiFile file(options.request.database, options.request.between_words);
     check_encryption(file, options.request);
   }
   return *comm::launch_result<MineResult>(
       {.ranks = *options.ranks, .transport = comm::TransportKind::shm}, [&](comm::Comm& comm) {
         if (comm.rank() == 0)
-          return mine_encrypted(FimiFile(options.request.database), options.request, &comm);
+          return mine_encrypted(FimiFile(options.request.database, options.request.between_words),
+                                options.request, &comm);
         help_mining(comm, options.request.workers.threads);
         return MineResult{};
       });
@@ -222,7 +237,7 @@ MineResult mined_by_rank_0(const MineOptions& options, comm::Comm* ranks) {
     throw core::UsageError(
         fmt::format("--ranks {}: the MPI launcher has started {}", *options.ranks, ranks->size()));
   }
-  const FimiFile file(options.request.database);
+  const FimiFile file(options.request.database, options.request.between_words);
   if (options.plain) return mine_plain(file, options.request);
   return mine_encrypted(file, options.request, ranks);
 }
@@ -258,8 +273,8 @@ Definition define() {
   MineRequest& request = options->request;
   return {
       table({{"FILE", &options->request.database,
-              "The transactions: one a line, the numbers of its items separated by blanks; - is "
-              "standard input"}},
+              "The transactions: one a line, the numbers of its items separated by blanks (names: "
+              "--words); - is standard input"}},
             itemset_rows(request),
             std::vector<Option>{
                 {"--plain",
@@ -289,6 +304,8 @@ extern constinit const Verb mine_verb{
         "  tabane mine shop.dat --min-support 0.02        all roles in one go, BGV encryption\n"
         "  tabane mine shop.dat --min-support 0.02 --plain --rules rules.csv\n"
         "                                                 without encryption, to compare\n"
+        "  tabane mine groceries.csv --words comma --min-support 0.02 --plain --closed\n"
+        "                                                 items that have names\n"
         "  tabane mine keygen client server               the roles apart: one folder for the "
         "owner\n"
         "  tabane mine encrypt client server shop.dat --min-support 0.02\n"

@@ -33,14 +33,15 @@ std::string items_text(std::size_t length);
 struct MineOutput {
   std::string itemsets, rules;  // files of CSV; empty: none
   JsonOption json;
+  bool closed = false, maximal = false;
   bool quiet = false;
 
-  // --itemsets, --rules, --json and -q.
+  // --itemsets, --closed, --maximal, --rules, --json and -q.
   std::vector<Option> rows();
   // throws: core::UsageError if a file cannot be written.
   void check() const;
   // throws: core::SystemError.
-  void write(const mine::MineResult& result) const;
+  void write(mine::MineResult result) const;
 };
 
 }  // namespace tabane::program

@@ -89,9 +89,10 @@ Definition define_encrypt() {
           [options](const Given&) {
             make_memory_unreadable();
             const Folders& folders = options->folders;
-            const NextQuery asked =
-                encrypt_database(folders.client, folders.server,
-                                 FimiFile(options->request.database), options->request);
+            const NextQuery asked = encrypt_database(
+                folders.client, folders.server,
+                FimiFile(options->request.database, options->request.between_words),
+                options->request);
             fmt::print("{}", text_of(asked, folders));
             return kOk;
           }};
