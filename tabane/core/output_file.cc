@@ -184,7 +184,7 @@ std::vector<std::string> temporary_names(int directory) {
 
 std::size_t remove_leftovers(int directory,
                              const std::function<bool(const std::string& name)>& keep,
-                             std::vector<std::string>* unmarked) {
+                             std::vector<std::string>* doubtful) {
   std::size_t removed = 0;
   for (const std::string& name : temporary_names(directory)) {
     if (keep(name)) continue;
@@ -194,12 +194,15 @@ std::size_t remove_leftovers(int directory,
       throw SystemError("fstatat", name, errno);
     }
     const bool marked = is_leftover(name, status.st_mode);
-    if (!marked && (unmarked == nullptr || !S_ISREG(status.st_mode))) continue;
+    if (!marked && (doubtful == nullptr || !S_ISREG(status.st_mode))) continue;
     const Descriptor file = open_leftover(directory, name);
-    // Another job is writing it.
-    if (file.valid() && !lock(file) && errno == EWOULDBLOCK) continue;
-    if (!marked) {
-      unmarked->push_back(name);
+    if (!file.valid() && errno == ENOENT) continue;
+    // Nobody can tell whether another job is writing it.
+    const bool unknown = !file.valid();
+    if (unknown && doubtful == nullptr) throw SystemError("open", name, errno);
+    if (!unknown && !lock(file) && errno == EWOULDBLOCK) continue;
+    if (unknown || !marked) {
+      doubtful->push_back(name);
       continue;
     }
     int result = ::unlinkat(directory, name.c_str(), 0);

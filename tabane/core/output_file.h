@@ -58,14 +58,14 @@ void let_owner_work(int directory);
 std::vector<std::string> temporary_names(int directory);
 
 // Removes the temporary files of a killed run from an open directory (core::is_leftover()), but for
-// those that `keep` names; returns how many. unmarked: gets what only has such a name and nobody
-// has locked.
+// those that `keep` names; returns how many. doubtful: gets what only has such a name and nobody
+// has locked, and what cannot be opened, so that nobody knows whether it is locked.
 // throws: core::SystemError if the directory cannot be read, or naming the file that stays.
 std::size_t remove_leftovers(
     int directory,
     const std::function<bool(const std::string& name)>& keep =
         [](const std::string&) { return false; },
-    std::vector<std::string>* unmarked = nullptr);
+    std::vector<std::string>* doubtful = nullptr);
 
 // Removes what killed runs of this user left in a directory that others write to, too: files that
 // nobody has written to for an hour by this host's clock, nor writes, as their locks say; a lock

@@ -398,6 +398,28 @@ TEST_F(Leftovers, AreNeverWhatAnotherThreadHasJustMade) {
   EXPECT_EQ(names(), Names{"f"});
 }
 
+// Nobody can tell whether another job writes such a file.
+TEST_F(Leftovers, StayWhereTheyCannotBeOpened) {
+  const std::string name = ".tabane-0123456789abcdef.part";
+  leave(name, "a");
+  rlimit before{};
+  ASSERT_EQ(::getrlimit(RLIMIT_NOFILE, &before), 0);
+  const auto take_descriptors = [&](const std::string&) {  // after the directory was read
+    const rlimit none{.rlim_cur = 0, .rlim_max = before.rlim_max};
+    EXPECT_EQ(::setrlimit(RLIMIT_NOFILE, &none), 0);
+    return false;
+  };
+  std::vector<std::string> doubtful;
+  const int code = code_of([&] { remove_leftovers(at(), take_descriptors); });
+  ::setrlimit(RLIMIT_NOFILE, &before);
+  const std::size_t removed = remove_leftovers(at(), take_descriptors, &doubtful);
+  ::setrlimit(RLIMIT_NOFILE, &before);
+  EXPECT_EQ(code, EMFILE);
+  EXPECT_EQ(removed, 0u);
+  EXPECT_EQ(doubtful, std::vector{name});
+  EXPECT_EQ(names(), Names{name});
+}
+
 TEST_F(Leftovers, CannotBeLookedForWithoutADirectory) {
   EXPECT_EQ(code_of([] { remove_leftovers(-1); }), EBADF);
   EXPECT_EQ(remove_own_leftovers(-1, {}), 0u);

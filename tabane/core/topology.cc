@@ -14,6 +14,7 @@
 #include "tabane/core/error.h"
 #include "tabane/core/system_files.h"
 #include "tabane/core/topology_files.h"
+#include "tabane/core/units.h"
 
 namespace tabane::core {
 namespace {
@@ -209,10 +210,6 @@ std::string restriction_text(bool by_cgroup, bool by_affinity) {
   return text;
 }
 
-std::string counted(unsigned count, const std::string& what) {
-  return std::to_string(count) + " " + what + (count == 1 ? "" : "s");
-}
-
 // 0 if the groups differ in size.
 unsigned common_size(const std::map<unsigned, std::set<unsigned>>& groups) {
   const std::size_t size = groups.begin()->second.size();
@@ -385,9 +382,9 @@ std::string Topology::summary() const {
     text += " x " + counted(cores, "core") + " x " + counted(pus, "PU");
   } else {
     text += ", " + counted(data_->cores, "core");
-    text += ", " + counted(static_cast<unsigned>(data_->pus.size()), "PU");
+    text += ", " + counted(data_->pus.size(), "PU");
   }
-  return text + ", " + counted(static_cast<unsigned>(data_->nodes.size()), "NUMA node");
+  return text + ", " + counted(data_->nodes.size(), "NUMA node");
 }
 
 }  // namespace tabane::core

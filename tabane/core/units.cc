@@ -129,4 +129,20 @@ std::string format_value(double value, std::string_view unit) {
                      unit);
 }
 
+std::string grouped(std::uint64_t number) {
+  const std::string digits = std::to_string(number);
+  std::string text;
+  for (std::size_t i = 0; i < digits.size(); ++i) {
+    if (i > 0 && (digits.size() - i) % 3 == 0) text += ' ';
+    text += digits[i];
+  }
+  return text;
+}
+
+std::string counted(std::uint64_t number, std::string_view one, std::string_view many) {
+  const bool adds_s = number != 1 && many.empty();
+  return fmt::format("{} {}{}", grouped(number), number == 1 || adds_s ? one : many,
+                     adds_s ? "s" : "");
+}
+
 }  // namespace tabane::core

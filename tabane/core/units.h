@@ -28,4 +28,10 @@ std::string format_seconds(double seconds);
 // no prefix.
 std::string format_value(double value, std::string_view unit);
 
+// 1234567 is "1 234 567".
+std::string grouped(std::uint64_t number);
+
+// "1 file", "1 234 files"; `many` is needed where it is not `one` with an s.
+std::string counted(std::uint64_t number, std::string_view one, std::string_view many = {});
+
 }  // namespace tabane::core

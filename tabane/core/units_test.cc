@@ -66,5 +66,20 @@ TEST(FormatSeconds, CoversNanosecondsToHours) {
   EXPECT_EQ(format_seconds(0), "0 s");
 }
 
+TEST(Grouped, SeparatesThousands) {
+  EXPECT_EQ(grouped(0), "0");
+  EXPECT_EQ(grouped(999), "999");
+  EXPECT_EQ(grouped(1000), "1 000");
+  EXPECT_EQ(grouped(1234567), "1 234 567");
+}
+
+TEST(Counted, AgreesWithTheNumber) {
+  EXPECT_EQ(counted(0, "file"), "0 files");
+  EXPECT_EQ(counted(1, "file"), "1 file");
+  EXPECT_EQ(counted(1234, "file"), "1 234 files");
+  EXPECT_EQ(counted(1, "directory", "directories"), "1 directory");
+  EXPECT_EQ(counted(2, "directory", "directories"), "2 directories");
+}
+
 }  // namespace
 }  // namespace tabane::core

@@ -1,7 +1,6 @@
 // Names of files as text: they may hold any byte but '/' and zero.
 #pragma once
 
-#include <cstdint>
 #include <string>
 #include <string_view>
 
@@ -20,8 +19,5 @@ std::string lossy_utf8(std::string_view bytes);
 
 // All bytes, in ASCII: what is not a letter, a digit or one of -._~/ becomes %HH (RFC 3986).
 std::string percent_encoded(std::string_view bytes);
-
-// 1234567 is "1 234 567".
-std::string grouped(std::uint64_t number);
 
 }  // namespace tabane::program

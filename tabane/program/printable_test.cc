@@ -47,12 +47,5 @@ TEST(PercentEncoded, HoldsEveryByte) {
   EXPECT_EQ(percent_encoded(" %\n\xff"), "%20%25%0A%FF");
 }
 
-TEST(Grouped, SeparatesThousands) {
-  EXPECT_EQ(grouped(0), "0");
-  EXPECT_EQ(grouped(999), "999");
-  EXPECT_EQ(grouped(1000), "1 000");
-  EXPECT_EQ(grouped(1234567), "1 234 567");
-}
-
 }  // namespace
 }  // namespace tabane::program

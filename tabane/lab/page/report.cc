@@ -6,6 +6,7 @@
 #include <array>
 #include <cstdio>
 
+#include "tabane/core/units.h"
 #include "tabane/lab/page/report_style.h"
 #include "tabane/lab/record/text.h"
 #include "tabane/lab/survey/survey.h"
@@ -155,10 +156,6 @@ constexpr const char* kMark =
     "aria-hidden=true><path d=\"M4 3q6 9 0 18M12 3v18M20 3q-6 9 0 18\"/><path stroke-width=3 "
     "d=\"M6.5 12h11\"/></svg>";
 
-std::string counted(std::size_t n, const char* what) {
-  return fmt::format("{} {}{}", n, what, n == 1 ? "" : "s");
-}
-
 // What was measured on which machine.
 std::string lead(const Record& record, const std::string& heading) {
   std::vector<std::string> parts;
@@ -179,9 +176,9 @@ std::string top(const Record& record) {
   meta += fmt::format("<span>tabane {}</span>", e(record.tabane_version));
   std::vector<std::string> parts;
   if (!record.comparisons.empty())
-    parts.push_back(counted(record.comparisons.size(), "comparison"));
-  if (!record.results.empty()) parts.push_back(counted(record.results.size(), "result"));
-  if (!record.views.empty()) parts.push_back(counted(record.views.size(), "view"));
+    parts.push_back(core::counted(record.comparisons.size(), "comparison"));
+  if (!record.results.empty()) parts.push_back(core::counted(record.results.size(), "result"));
+  if (!record.views.empty()) parts.push_back(core::counted(record.views.size(), "view"));
   if (!parts.empty()) meta += fmt::format("<span>{}</span>", fmt::join(parts, ", "));
   if (record.quick) meta += "<span class=flag>quick: shortened measuring times</span>";
   if (!record.complete) meta += "<span class=flag>incomplete: stopped before the end</span>";

@@ -294,7 +294,7 @@ class FilesJob {
     outcome_.leftovers_removed = leftovers.removed;
     // A resumed sealed tree tells of whatever IN does not have.
     const bool told_otherwise = sealed_ && (request_.resume || job_->out_tree != &places_.tree);
-    if (!told_otherwise) outcome_.unmarked = std::move(leftovers.unmarked);
+    if (!told_otherwise) outcome_.doubtful = std::move(leftovers.doubtful);
   }
 
   void work() {

@@ -19,26 +19,22 @@ namespace tabane::program {
 namespace {
 
 using namespace encrypt;
+using core::counted, core::grouped;
 
 constexpr std::size_t kChangedShown = 20;
 
-std::string counted(std::uint64_t number, const char* one, const char* many) {
-  return fmt::format("{} {}", grouped(number), number == 1 ? one : many);
-}
-
-std::string files_text(std::uint64_t files) { return counted(files, "file", "files"); }
+std::string files_text(std::uint64_t files) { return counted(files, "file"); }
 
 std::string crew_text(const JobReport& outcome) {
   const std::string on = outcome.ranks > 1 ? fmt::format(" of {} ranks", outcome.ranks) : "";
-  return fmt::format("{}{}, {}", counted(outcome.threads, "thread", "threads"), on,
-                     name_of(outcome.engine));
+  return fmt::format("{}{}, {}", counted(outcome.threads, "thread"), on, name_of(outcome.engine));
 }
 
 // "1 234 files, 5 symbolic links"
 std::string entries_text(std::uint64_t files, const JobReport& outcome) {
   std::string text = files_text(files);
   if (outcome.links > 0) {
-    text += ", " + counted(outcome.links, "symbolic link", "symbolic links");
+    text += ", " + counted(outcome.links, "symbolic link");
   }
   return text;
 }
@@ -49,11 +45,10 @@ std::string other_files_text(const JobReport& outcome) {
   const auto add = [](std::string& list, std::uint64_t number, const std::string& text) {
     if (number > 0) list += (list.empty() ? "" : ", ") + text;
   };
-  add(out, outcome.symlinks, counted(outcome.symlinks, "symbolic link", "symbolic links"));
-  add(out, outcome.special, counted(outcome.special, "special file", "special files"));
+  add(out, outcome.symlinks, counted(outcome.symlinks, "symbolic link"));
+  add(out, outcome.special, counted(outcome.special, "special file"));
   add(out, outcome.excluded, grouped(outcome.excluded) + " excluded");
-  add(out, outcome.temporaries.size(),
-      counted(outcome.temporaries.size(), "temporary file", "temporary files"));
+  add(out, outcome.temporaries.size(), counted(outcome.temporaries.size(), "temporary file"));
   add(kept, outcome.files_kept, files_text(outcome.files_kept) + " complete already");
   std::string text;
   if (!out.empty()) text += "left out: " + out + "\n";
@@ -70,7 +65,7 @@ std::string other_files_text(const JobReport& outcome) {
   }
   if (outcome.leftovers_removed > 0) {
     text += fmt::format("removed: {} of an interrupted run\n",
-                        counted(outcome.leftovers_removed, "temporary file", "temporary files"));
+                        counted(outcome.leftovers_removed, "temporary file"));
   }
   return text;
 }
@@ -257,12 +252,13 @@ std::vector<std::string> warnings_of(const Request& request, const JobReport& ou
                                    core::format_bytes(*outcome.free_bytes),
                                    core::format_bytes(outcome.bytes_total)));
   }
-  if (!outcome.unmarked.empty()) {
-    const std::size_t more = outcome.unmarked.size() - 1;
+  if (!outcome.doubtful.empty()) {
+    const std::size_t more = outcome.doubtful.size() - 1;
     warnings.push_back(fmt::format(
-        "OUT keeps {}{}, named like a temporary file, but without the mark of one; a file system "
-        "without modes, such as FAT, keeps no mark: remove it if an interrupted run has left it",
-        lossy_utf8(outcome.unmarked.front()),
+        "OUT keeps {}{}, named like a temporary file, but without the mark of one, as on file "
+        "systems without modes such as FAT, or not to be opened: remove it if an interrupted run "
+        "has left it",
+        lossy_utf8(outcome.doubtful.front()),
         more == 0 ? "" : " and " + files_text(more) + " more"));
   }
   if (outcome.version_1_tree) {

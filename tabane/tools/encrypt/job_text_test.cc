@@ -78,7 +78,7 @@ TEST(Json, TellsTheKindOfADifferenceFromTheManifest) {
 
 TEST(Json, NamesFilesWhoseNamesAreNotUtf8) {
   JobReport outcome = some_outcome();
-  outcome.unmarked = outcome.changed = {"a\xff"};
+  outcome.doubtful = outcome.changed = {"a\xff"};
   const std::string text = to_json({}, outcome)["warnings"].dump();
   EXPECT_NE(text.find("a\uFFFD had changed"), text.npos);
   EXPECT_NE(text.find("OUT keeps a\uFFFD,"), text.npos);

@@ -56,11 +56,11 @@ Leftovers remove_leftovers_of(const Tree& written, int out_root) {
     try {
       const core::SharedDescriptor directory = directories.open(i);
       if (written.has_place(core::identity_of(directory->get()))) continue;  // refused later
-      std::vector<std::string> unmarked;
+      std::vector<std::string> doubtful;
       const auto is_own = [&](const std::string& name) { return own.contains({i, name}); };
-      found.removed += core::remove_leftovers(directory->get(), is_own, &unmarked);
-      for (const std::string& name : unmarked) {
-        found.unmarked.push_back(std::filesystem::path(written.path(i)) / name);
+      found.removed += core::remove_leftovers(directory->get(), is_own, &doubtful);
+      for (const std::string& name : doubtful) {
+        found.doubtful.push_back(std::filesystem::path(written.path(i)) / name);
       }
     } catch (const core::SystemError&) {
       continue;  // not made yet, or told when a file goes there

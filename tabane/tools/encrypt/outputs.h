@@ -24,8 +24,8 @@ OutputRoot open_output_root(const Places& places, const Request& request);
 struct Leftovers {
   std::size_t removed = 0;
   // Paths in OUT that have the name of a temporary file, but not its mark, which some file systems
-  // do not keep.
-  std::vector<std::string> unmarked = {};
+  // do not keep, or that cannot be opened.
+  std::vector<std::string> doubtful = {};
 };
 
 // Both remove what killed jobs have left; only for a job that was asked to: of names nobody can

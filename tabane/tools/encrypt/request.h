@@ -130,7 +130,7 @@ struct JobReport {
   std::vector<std::string> temporaries;
   // Paths in OUT of files that stay, and may be leftovers: see Leftovers. A sealed tree that is
   // resumed has failures for them.
-  std::vector<std::string> unmarked;
+  std::vector<std::string> doubtful;
   std::vector<Failure> failures;  // in the order of the tree
   // Files of version 1 were opened as a tree, which no manifest vouches for.
   bool version_1_tree = false;

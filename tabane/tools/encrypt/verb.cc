@@ -19,6 +19,7 @@
 #include "tabane/core/error.h"
 #include "tabane/core/file.h"
 #include "tabane/core/output_file.h"
+#include "tabane/core/units.h"
 #include "tabane/program/command.h"
 #include "tabane/program/output.h"
 #include "tabane/program/passphrase_prompt.h"
@@ -274,7 +275,7 @@ void say_that_it_stopped(const Request& request, const JobReport& outcome, bool 
       request.direction != Direction::verify && request.in != kStandardStream && !to_stdout;
   const bool may_mix_trees = request.force && request.encrypts() && request.is_sealed();
   fmt::print(stderr, "tabane: stopped after {} of {} files{}\n",
-             grouped(outcome.files + outcome.files_kept), grouped(outcome.files_total),
+             core::grouped(outcome.files + outcome.files_kept), core::grouped(outcome.files_total),
              !resumable      ? ""
              : may_mix_trees ? "; what is done is whole, and --resume does the rest, or "
                                "--force again where files of an older tree are left in OUT"
@@ -295,7 +296,7 @@ void print_outcome(const Options& options, const JobReport& outcome) {
     fmt::print(stderr, "tabane: {} {}\n",
                outcome.failures.size() == 1
                    ? "this file or directory could not be"
-                   : grouped(outcome.failures.size()) + " files or directories could not be",
+                   : core::grouped(outcome.failures.size()) + " files or directories could not be",
                name_in_past(options.request.direction));
   }
   for (const std::string& warning : warnings_of(options.request, outcome)) {
@@ -308,7 +309,7 @@ void print_outcome(const Options& options, const JobReport& outcome) {
 bool says_yes(std::uint64_t files, std::uint64_t of) {
   if (!isatty(STDIN_FILENO) || !isatty(STDERR_FILENO)) return false;
   fmt::print(stderr, "IN does not have {} of the {} files in OUT. Type yes to remove them: ",
-             grouped(files), grouped(of));
+             core::grouped(files), core::grouped(of));
   pollfd terminal{.fd = STDIN_FILENO, .events = POLLIN, .revents = 0};
   while (poll(&terminal, 1, 100) <= 0) {
     if (StopOnSignal::requested()) throw Stopped();

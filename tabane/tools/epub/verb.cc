@@ -66,16 +66,14 @@ crypto::Passphrase read_passphrase(const std::optional<std::string>& file, bool 
   return std::move(read.passphrase);
 }
 
-std::string count_of(std::size_t count, const char* what) {
-  return fmt::format("{} {}{}", grouped(count), what, count == 1 ? "" : "s");
-}
-
 std::string line_of(Direction direction, const BookPaths& paths, const BookResult& result) {
-  std::string line = fmt::format(
-      "{}: {} {}, {} clear", printable(paths.out.string()), count_of(result.encrypted, "resource"),
-      direction == Direction::protect ? "encrypted" : "decrypted", result.clear);
+  std::string line =
+      fmt::format("{}: {} {}, {} clear", printable(paths.out.string()),
+                  core::counted(result.encrypted, "resource"),
+                  direction == Direction::protect ? "encrypted" : "decrypted", result.clear);
   if (result.obfuscated > 0) {
-    line += fmt::format(", {} left as they are", count_of(result.obfuscated, "obfuscated font"));
+    line +=
+        fmt::format(", {} left as they are", core::counted(result.obfuscated, "obfuscated font"));
   }
   return line + fmt::format(", {}\n", core::format_bytes(result.bytes_out));
 }
@@ -100,13 +98,13 @@ class BooksReporter {
     const std::lock_guard lock(mutex_);
     const std::chrono::duration<double> gone = std::chrono::steady_clock::now() - begin_;
     const bool known = done > 0.01 && gone.count() > 1;
-    line_.show(books_.size() == 1 ? "" : count_of(books_.size(), "book"), done,
+    line_.show(books_.size() == 1 ? "" : core::counted(books_.size(), "book"), done,
                known ? gone.count() * (1 / done - 1) : -1);
   }
   void tell_leftovers(std::size_t files) const {
     if (options_.quiet || options_.json.to_stdout()) return;
     say(stdout,
-        fmt::format("removed: {} of an interrupted run\n", count_of(files, "temporary file")));
+        fmt::format("removed: {} of an interrupted run\n", core::counted(files, "temporary file")));
   }
   void tell(const BookPaths& paths, const BookResult& result) {
     const std::lock_guard lock(mutex_);
@@ -156,11 +154,11 @@ int end(const BooksOptions& options, Direction direction, const std::vector<Book
   const auto all = static_cast<std::ptrdiff_t>(results.size());
   if (std::ranges::any_of(results, &BookResult::stopped)) {
     fmt::print(stderr, "tabane epub: stopped after {} of {}; no half-written book was left\n", done,
-               count_of(results.size(), "book"));
+               core::counted(results.size(), "book"));
     StopOnSignal::die_as_asked();
   } else if (done < all && all > 1) {
     fmt::print(stderr, "tabane epub: {} of {} failed\n", all - done,
-               count_of(results.size(), "book"));
+               core::counted(results.size(), "book"));
   }
   return done == all ? kOk : kFailed;
 }

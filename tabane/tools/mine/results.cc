@@ -63,7 +63,7 @@ std::string csv_of_rules(const MineResult& result) {
 
 namespace {
 
-using program::grouped, program::lossy_utf8, program::printable;
+using core::grouped, program::lossy_utf8, program::printable;
 
 // For people: names may have blanks in them.
 std::string shown(const MineResult& result, const std::vector<Item>& items) {

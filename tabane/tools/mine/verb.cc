@@ -13,6 +13,7 @@
 #include "tabane/comm/launch.h"
 #include "tabane/core/error.h"
 #include "tabane/core/output_file.h"
+#include "tabane/core/units.h"
 #include "tabane/program/command.h"
 #include "tabane/program/output.h"
 #include "tabane/program/passphrase_prompt.h"
@@ -212,7 +213,8 @@ struct MineOptions {
 // Shows on stderr, if that is a terminal, what is being counted.
 void show_counting(std::size_t length, std::size_t candidates) {
   if (isatty(STDERR_FILENO) == 0) return;
-  fmt::print(stderr, "counting {} candidates of {}\n", grouped(candidates), items_text(length));
+  fmt::print(stderr, "counting {} candidates of {}\n", core::grouped(candidates),
+             items_text(length));
 }
 
 // Forks ranks, of which the first is the client.

@@ -30,7 +30,7 @@ std::string text_of(const NextQuery& asked, const Folders& folders) {
   const char* const mark = asked.insecure ? kMark : "";
   if (asked.length == 0) return fmt::format("{}nothing is left to count\n", mark);
   return fmt::format("{}{}/query asks for {} candidates of {}\n", mark, printable(folders.server),
-                     grouped(asked.candidates), items_text(asked.length));
+                     core::grouped(asked.candidates), items_text(asked.length));
 }
 
 std::string text_of(const Encryption& how, const Folders& folders) {
@@ -112,9 +112,9 @@ int run_count(const CountOptions& options) {
         fmt::print(
             "{}{}/answer has the counts of {} candidates of {}: {} products, {} key "
             "switches, {}\n",
-            counted.insecure ? kMark : "", printable(server), grouped(counted.candidates),
-            items_text(counted.length), grouped(counted.work.products),
-            grouped(counted.work.key_switches), core::format_seconds(counted.work.seconds));
+            counted.insecure ? kMark : "", printable(server), core::grouped(counted.candidates),
+            items_text(counted.length), core::grouped(counted.work.products),
+            core::grouped(counted.work.key_switches), core::format_seconds(counted.work.seconds));
       },
       [&](comm::Comm& ranks) { count_query(server, options.workers, &ranks); });
 }
