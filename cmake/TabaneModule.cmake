@@ -95,6 +95,7 @@ function(tabane_verbs name in_program)
       ${target} PROPERTIES PREFIX "" OUTPUT_NAME tabane_${name} INSTALL_RPATH_USE_LINK_PATH ON
                            LINK_LIBRARY_OVERRIDE "held,${held}")
     target_link_libraries(${target} PRIVATE tabane::${name} tabane_build)
+    target_link_options(${target} PRIVATE -Wl,-Bsymbolic-functions)
     install(TARGETS ${target} LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR}/tabane)
     set_property(GLOBAL APPEND PROPERTY TABANE_VERB_MODULES ${target})
   endif()

@@ -1,17 +1,27 @@
 #include "tabane/crypto/secret.h"
 
 #include <openssl/crypto.h>
-#include <openssl/rand.h>
 #include <sys/mman.h>
+#include <sys/random.h>
 
 #include <array>
+#include <cerrno>
 #include <cstring>
 #include <new>
 
-#include "tabane/crypto/openssl.h"
+#include "tabane/core/error.h"
 
 namespace tabane::crypto {
 namespace {
+
+// Before anything else starts the library, which would read openssl.cnf, where a user may load or
+// leave out any part of it; enter hundreds of names that nothing here asks for; and free, at the
+// end of the process, what goes with it.
+[[gnu::constructor]] void start_openssl() {
+  OPENSSL_init_crypto(OPENSSL_INIT_NO_LOAD_CONFIG | OPENSSL_INIT_NO_ADD_ALL_CIPHERS |
+                          OPENSSL_INIT_NO_ADD_ALL_DIGESTS | OPENSSL_INIT_NO_ATEXIT,
+                      nullptr);
+}
 
 // Vector registers still hold what was copied last, and the dynamic linker saves them on the stack
 // when a function is called for the first time.
@@ -63,7 +73,11 @@ void LockedMemory::reset() noexcept {
 }
 
 void fill_random(std::span<std::byte> bytes) {
-  require(RAND_priv_bytes(out(bytes), static_cast<int>(bytes.size())) == 1, "random numbers");
+  while (!bytes.empty()) {
+    const ssize_t got = getrandom(bytes.data(), bytes.size(), 0);
+    if (got < 0 && errno != EINTR) throw core::SystemError("getrandom", "", errno);
+    if (got > 0) bytes = bytes.subspan(static_cast<std::size_t>(got));
+  }
 }
 
 }  // namespace tabane::crypto

@@ -123,7 +123,7 @@ class PageBuffer {
 };
 
 // Fills bytes with cryptographically strong random numbers. Safe in threads and after a fork.
-// throws: core::Error if the crypto library fails.
+// throws: core::SystemError if the system has none.
 void fill_random(std::span<std::byte> bytes);
 
 }  // namespace tabane::crypto

@@ -33,7 +33,7 @@ const Verb& load_verb(const char* module, const char* name) {
   if (!std::filesystem::exists(file)) {
     throw core::Error(fmt::format("{} is missing: {}", file.string(), kRemedy));
   }
-  void* const loaded = dlopen(file.c_str(), RTLD_NOW | RTLD_LOCAL);
+  void* const loaded = dlopen(file.c_str(), RTLD_LAZY | RTLD_LOCAL);
   if (loaded == nullptr) {
     const std::string_view why = dlerror();
     throw core::Error(fmt::format("{} cannot be loaded: {}: {}", file.string(), why, kRemedy));

@@ -685,6 +685,18 @@ class Existing(Case):
             result = tabane(verb, *self.options(), self.sealed, *more, env=environment)
             self.assertEqual(result.returncode, 0, result.stderr)
 
+    def test_no_configuration_of_openssl_is_read(self):
+        self.make_tree()
+        # Without AES, hashes and random numbers.
+        (self.folder / "null").write_text("openssl_conf = all\n[all]\nproviders = some\n"
+                                          "[some]\nnull = on\n[on]\nactivate = 1\n")
+        environment = os.environ | {"OPENSSL_CONF": str(self.folder / "null")}
+        for verb, paths in (("encrypt", [self.plain, self.sealed]), ("verify", [self.sealed]),
+                            ("decrypt", [self.sealed, self.opened])):
+            result = tabane(verb, *self.options(), "--engine", "openssl", *paths, env=environment)
+            self.assertEqual(result.returncode, 0, result.stderr)
+        self.assertEqual(snapshot(self.opened).keys(), snapshot(self.plain).keys())
+
     def test_resume_does_what_is_missing_and_what_changed(self):
         self.encrypt()
         before = snapshot(self.sealed)

@@ -55,6 +55,14 @@ std::unique_ptr<crypto::DeviceAes> open_device(const Request& request, const Hoo
   }
 }
 
+// Of the CPU. intel-ipsec-mb tests itself when it starts, which takes longer than what it gains
+// with few bytes.
+crypto::Engine engine_for(const Request& request, const Places& places) {
+  const bool is_small = places.shape != Shape::stream && places.tree.bytes() < kLargeBytes;
+  const bool is_free = request.engine == crypto::Engine::automatic;
+  return is_free && is_small ? crypto::Engine::openssl : crypto::cpu_engine(request.engine);
+}
+
 // Paths of what killed jobs have left in a sealed tree that is read without a manifest. Ranks may
 // tell of one twice.
 std::vector<std::string> leftovers_met(JobState& job) {
@@ -88,10 +96,10 @@ void collect(const JobState& job, JobReport& outcome) {
   }
 }
 
-JobReport describe(const Request& request, const Places& places) {
+JobReport describe(const Request& request, const Places& places, crypto::Engine engine) {
   const Tree& tree = places.tree;
   JobReport outcome;
-  outcome.engine = crypto::resolve(request.engine);
+  outcome.engine = request.engine == crypto::Engine::opencl ? request.engine : engine;
   outcome.files_total = tree.files.size();
   outcome.bytes_total = tree.bytes();
   outcome.directories = tree.directories.size();
@@ -134,7 +142,7 @@ class FilesJob {
         is_tree_(places_.shape == Shape::tree),
         engine_(engine),
         keys_(opening_keys(request), limits_of(request), hooks.stop_requested),
-        outcome_(describe(request, places_)) {}
+        outcome_(describe(request, places_, engine)) {}
 
   // scan_seconds: what the scan took.
   JobReport run(double scan_seconds) {
@@ -199,7 +207,7 @@ class FilesJob {
   // The tree may be another one than what was scanned.
   void take_manifest() {
     std::vector<Failure> failures = std::move(outcome_.failures);
-    outcome_ = describe(request_, places_);
+    outcome_ = describe(request_, places_, engine_);
     outcome_.failures = std::move(failures);
     outcome_.root = manifest_->root();
     outcome_.links = manifest_->links();
@@ -382,11 +390,11 @@ JobReport run_job(const Request& request, const Hooks& hooks, comm::Comm* comm) 
   if (request.engine == crypto::Engine::opencl && ranks.ranks() > 1) {
     throw core::UsageError("--engine opencl works in one process, without an MPI launcher");
   }
-  const crypto::Engine engine = crypto::cpu_engine(request.engine);
   const auto from = Clock::now();
   std::optional<Traced> scanning(std::in_place, hooks.trace, "scan of IN");
   Places places = look_at_places(request);
   scanning.reset();
+  const crypto::Engine engine = engine_for(request, places);
   hooks.places_are_fit();
   const std::chrono::duration<double> scan = Clock::now() - from;
   if (places.shape == Shape::stream) {

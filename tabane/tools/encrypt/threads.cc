@@ -171,6 +171,10 @@ void run_threads(JobState& job, const Plan& plan, const std::function<void()>& w
                     .files_total = job.tree.files.size(),
                     .bytes_total = bytes_total});
   };
+  if (!source && job.tree.files.size() == 1 && bytes_total < kLargeBytes) {
+    work_or_stop(0);  // a thread takes longer to start
+    return report();
+  }
   auto told = std::chrono::steady_clock::now();
   core::run_crew(plan.threads, work_or_stop, source ? kTick : kTell, [&] {
     if (source) {
