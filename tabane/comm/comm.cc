@@ -68,6 +68,7 @@ std::optional<Comm> Comm::split(int color, int key) {
   const MemoryRequest request = board_request(static_cast<int>(members.size()));
   Comm part(transport_->make_group(members, request), group_->choice());
   part.group().compare_calls(group_->compares_calls());
+  part.group().set_counter(group_->counter());
   return part;
 }
 

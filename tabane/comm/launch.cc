@@ -30,10 +30,15 @@ constexpr int kMostRanks = 4096;
 
 using Function = std::function<void(Comm&)>;
 
-// How collectives of all ranks go about.
+// How collectives of all ranks go about, and on what transport.
 struct Collectives {
   std::shared_ptr<const ChoiceTable> choice;
   bool checked = false;
+  const decltype(LaunchOptions::put_on_top)& put_on_top;
+
+  std::unique_ptr<Transport> on_top_of(std::unique_ptr<Transport> transport) const {
+    return put_on_top ? put_on_top(std::move(transport)) : std::move(transport);
+  }
 };
 
 bool are_checked_by_environment() {
@@ -87,8 +92,9 @@ void live(shm::World& world, int rank, const Collectives& collectives, const Fun
   world.enter(rank);
   std::optional<Comm> comm;
   try {
-    comm.emplace(shm::make_shm_transport(world, rank, board_request(world.ranks())),
-                 collectives.choice);
+    comm.emplace(
+        collectives.on_top_of(shm::make_shm_transport(world, rank, board_request(world.ranks()))),
+        collectives.choice);
     set_up(*comm, collectives);
     f(*comm);
     comm.reset();
@@ -190,7 +196,7 @@ void launch_mpi(const LaunchOptions& options, const Collectives& collectives, co
         options.ranks, world.size(), options.ranks));
   }
   check_grid(world.size(), options.grid);
-  Comm comm(std::move(opened), collectives.choice);
+  Comm comm(collectives.on_top_of(std::move(opened)), collectives.choice);
   set_up(comm, collectives);
   try {
     if (options.show_placement) {
@@ -249,7 +255,8 @@ void launch(const LaunchOptions& options, const std::function<void(Comm&)>& f) {
   check_ranks(options.ranks);
   if (options.ranks > 0) check_grid(options.ranks, options.grid);
   const Collectives collectives{choice_of(options),
-                                options.check_collectives || are_checked_by_environment()};
+                                options.check_collectives || are_checked_by_environment(),
+                                options.put_on_top};
   if (transport_of(options) == TransportKind::mpi) {
     launch_mpi(options, collectives, f);
   } else {

@@ -4,6 +4,7 @@
 
 #include <cstddef>
 #include <functional>
+#include <memory>
 #include <optional>
 #include <span>
 #include <string>
@@ -38,6 +39,8 @@ struct LaunchOptions {
   // Compares the ranks' collectives, see Comm::check_collectives(). TABANE_CHECK_COLLECTIVES=1 in
   // the environment does so too.
   bool check_collectives = false;
+  // Called on each rank with its transport; the rank uses what it returns, such as a counted one.
+  std::function<std::unique_ptr<Transport>(std::unique_ptr<Transport>)> put_on_top = {};
   // Called with the plan before the ranks start, in the launching process (under MPI: on rank 0).
   std::function<void(const core::Placement&)> show_placement = {};
 };

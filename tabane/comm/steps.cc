@@ -56,7 +56,7 @@ void Steps::enter(int step) {
 void Steps::leave(int outer) {
   stop_current();
   current_ = outer;
-  if (outer != kNone) comm_.set_phase(names_[static_cast<std::size_t>(outer)]);
+  comm_.set_phase(outer != kNone ? names_[static_cast<std::size_t>(outer)] : "");
 }
 
 StepTable Steps::gather() const {

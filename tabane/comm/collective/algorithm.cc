@@ -145,6 +145,11 @@ const char* beyond_a_slot(const Group& group, const Call& call) {
   return call.element.bytes * parts > room ? "has no room for elements of this size" : nullptr;
 }
 
+bool uses_memory(const Algorithm& algorithm) {
+  return algorithm.refuses == without_memory || algorithm.refuses == beyond_a_line ||
+         algorithm.refuses == beyond_a_slot;
+}
+
 bool is_too_large_for_native(Group& group, const Call& call) {
   return call.bytes > native(group).most_bytes() / static_cast<std::size_t>(group.size());
 }

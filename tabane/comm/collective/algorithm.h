@@ -50,6 +50,9 @@ const char* beyond_a_slot(const Group& group, const Call& call);
 const char* without_native(const Group& group, const Call& call);
 const char* without_native_reduction(const Group& group, const Call& call);
 
+// Whether it is one of those that share memory.
+bool uses_memory(const Algorithm& algorithm);
+
 // The transport's own collectives, where it has some. MPI requires that all ranks get the same
 // result of an all_reduce, and only recommends that the same call gives the same bits each time.
 inline NativeCollectives& native(Group& group) { return *group.transport().collectives(); }

@@ -108,11 +108,15 @@ void all_reduce_linear(Group& group, const Call& call) {
   wait_all(sent);
 }
 
-// A tree to rank 0 and back.
-// cost: 2 ceil(log2 p) messages of n bytes one after the other.
+// A tree to rank 0, and the broadcast that the rules choose.
+// cost: ceil(log2 p) messages of n bytes one after the other, and a broadcast.
 void all_reduce_tree(Group& group, const Call& call) {
   reduce_tree(group, call);
-  broadcast_binomial(group, call);
+  run_within(group, {.kind = Kind::broadcast,
+                     .element = call.element,
+                     .bytes = call.bytes,
+                     .number = call.number,
+                     .values = call.values});
 }
 
 // values = lower ∘ upper, where `theirs` is of the lower or the upper ranks.

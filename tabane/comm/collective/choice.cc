@@ -175,8 +175,9 @@ std::string ChoiceTable::format() const {
   return text;
 }
 
-const Algorithm* ChoiceTable::find(const Group& group, const Call& call) const {
+const Algorithm* ChoiceTable::find(const Group& group, const Call& call, bool in_order) const {
   for (const Rule& rule : rules_of_[index_of(setting_of(group), call.kind)]) {
+    if (in_order && !rule.algorithm->in_order) continue;
     if (group.size() <= rule.most_ranks && call.bytes <= rule.most_bytes &&
         rule.algorithm->refuses(group, call) == nullptr) {
       return rule.algorithm;
@@ -186,8 +187,13 @@ const Algorithm* ChoiceTable::find(const Group& group, const Call& call) const {
 }
 
 const Algorithm& ChoiceTable::pick(const Group& group, const Call& call) const {
-  const Algorithm* algorithm =
-      call.reproducible ? reproducible_choice().find(group, call) : find(group, call);
+  const Algorithm* algorithm = nullptr;
+  if (!call.reproducible) {
+    algorithm = find(group, call);
+  } else {
+    if (this != default_choice().get()) algorithm = find(group, call, true);
+    if (algorithm == nullptr) algorithm = reproducible_choice().find(group, call);
+  }
   if (algorithm == nullptr) algorithm = default_choice()->find(group, call);
   TABANE_ASSERT(algorithm != nullptr);
   return *algorithm;
@@ -370,22 +376,31 @@ namespace {
 struct ByMessages {
   Kind kind;
   std::string_view algorithm;
-  Mechanisms until;  // the last set that still does it so
+  bool Mechanisms::*mechanism;  // with it the built-in rules decide
 };
-constexpr std::array<ByMessages, 12> kByMessages{{
-    {Kind::broadcast, "binomial", Mechanisms::messages},
-    {Kind::reduce, "tree", Mechanisms::broadcast},
-    {Kind::all_reduce, "tree", Mechanisms::broadcast},
-    {Kind::scan, "doubling", Mechanisms::broadcast},
-    {Kind::exscan, "doubling", Mechanisms::broadcast},
-    {Kind::reduce_scatter, "pairwise", Mechanisms::broadcast},
-    {Kind::barrier, "messages", Mechanisms::global},
-    {Kind::scatter, "polling", Mechanisms::global},
-    {Kind::gather, "polling", Mechanisms::global},
-    {Kind::all_gather, "ring", Mechanisms::global},
-    {Kind::all_gather_varying, "ring", Mechanisms::global},
-    {Kind::all_to_all, "pairwise", Mechanisms::global},
-}};
+// Of two of a kind, the second is for calls that must be reproducible.
+constexpr ByMessages kByMessages[] = {
+    {Kind::broadcast, "binomial", &Mechanisms::broadcast},
+    {Kind::reduce, "tree", &Mechanisms::global},
+    {Kind::reduce, "linear", &Mechanisms::global},
+    {Kind::all_reduce, "tree", &Mechanisms::global},
+    {Kind::all_reduce, "linear", &Mechanisms::global},
+    {Kind::scan, "doubling", &Mechanisms::global},
+    {Kind::scan, "linear", &Mechanisms::global},
+    {Kind::exscan, "doubling", &Mechanisms::global},
+    {Kind::exscan, "linear", &Mechanisms::global},
+    {Kind::reduce_scatter, "pairwise", &Mechanisms::global},
+    {Kind::scatter, "polling", &Mechanisms::gather},
+    {Kind::scatter_varying, "polling", &Mechanisms::gather},
+    {Kind::gather, "polling", &Mechanisms::gather},
+    {Kind::gather_varying, "polling", &Mechanisms::gather},
+    {Kind::all_gather, "ring", &Mechanisms::gather},
+    {Kind::all_gather_varying, "ring", &Mechanisms::gather},
+    {Kind::all_to_all, "pairwise", &Mechanisms::gather},
+    {Kind::barrier, "messages", &Mechanisms::barrier},
+};
+constexpr std::array<Mechanisms, kMechanismNames.size()> kNamedMechanisms{
+    {{}, {.broadcast = true}, {.broadcast = true, .global = true}, {true, true, true, true}}};
 
 }  // namespace
 
@@ -395,14 +410,14 @@ Mechanisms mechanisms_named(std::string_view name) {
     throw core::UsageError(fmt::format("there are no mechanisms \"{}\": say {}", name,
                                        fmt::join(kMechanismNames, ", ")));
   }
-  return static_cast<Mechanisms>(found - kMechanismNames.begin());
+  return kNamedMechanisms[static_cast<std::size_t>(found - kMechanismNames.begin())];
 }
 
-std::string rules_of(Mechanisms mechanisms) {
+std::string rules_of(const Mechanisms& mechanisms) {
   std::string text;
   for (int setting = 0; setting < kSettings; ++setting) {
     for (const ByMessages& rule : kByMessages) {
-      if (mechanisms > rule.until) continue;
+      if (mechanisms.*rule.mechanism) continue;
       text += fmt::format("{} {} * * {}\n", name_of(static_cast<Setting>(setting)),
                           name_of(rule.kind), rule.algorithm);
     }

@@ -74,12 +74,13 @@ class ChoiceTable {
   const std::vector<Rule>& rules() const { return rules_; }
 
   // Returns the algorithm of the first rule that fits and can serve the call; if there is none,
-  // that of the built-in rules. The same on all ranks. For a call that must be reproducible:
-  // that of reproducible_choice().
+  // that of the built-in rules. The same on all ranks. For a call that must be reproducible: of the
+  // first such rule whose algorithm is in_order; else, and of the built-in rules, that of
+  // reproducible_choice().
   const Algorithm& pick(const Group& group, const Call& call) const;
 
  private:
-  const Algorithm* find(const Group& group, const Call& call) const;
+  const Algorithm* find(const Group& group, const Call& call, bool in_order = false) const;
 
   std::vector<Rule> rules_;
   // The same by setting and collective: every call looks at its own only.
@@ -93,23 +94,22 @@ const ChoiceTable& reproducible_choice();
 std::string_view default_choice_text();
 
 // What a program may use besides plain messages: to see what each mechanism is worth to it, it runs
-// with none of them, and then with one more each time.
-// Each has those before it, too. What is missing is made of messages between two ranks.
-enum class Mechanisms : std::uint8_t {
-  messages,   // broadcast and reduction by trees, gather by polling one rank after the other
-  broadcast,  // the broadcast that the rules choose
-  global,     // reductions, too
-  all,        // scatter, gather, barrier, too
+// with none of them, and then with one more each time. What is missing is made of messages between
+// two ranks: broadcasts and reductions by trees, gathers and scatters by polling one rank after the
+// other.
+struct Mechanisms {
+  bool broadcast = false;  // also on the way back of a reduction's tree
+  bool global = false;     // reductions, scans
+  bool gather = false;     // scatter, all_gather and all_to_all, too
+  bool barrier = false;
 };
+// Each has those before it, too.
 inline constexpr std::array<std::string_view, 4> kMechanismNames{"messages", "+broadcast",
                                                                  "+global", "all"};
-constexpr std::string_view name_of(Mechanisms mechanisms) {
-  return kMechanismNames[static_cast<std::size_t>(mechanisms)];
-}
 // throws: core::UsageError naming the legal ones.
 Mechanisms mechanisms_named(std::string_view name);
 
-// The rules that make collectives so, for LaunchOptions::choice_rules; empty for `all`.
-std::string rules_of(Mechanisms mechanisms);
+// The rules that make collectives so, for LaunchOptions::choice_rules; empty for all mechanisms.
+std::string rules_of(const Mechanisms& mechanisms);
 
 }  // namespace tabane::comm

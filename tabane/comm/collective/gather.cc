@@ -101,7 +101,7 @@ void gather_direct(Group& group, const Call& call) {
 
 namespace {
 
-// The root asks one rank after the other. To compare with.
+// The root asks one rank after the other, also for varying parts. To compare with.
 // cost: 2 (p - 1) messages one after the other, half of them empty.
 void gather_polling(Group& group, const Call& call) {
   Messages messages(group, call);
@@ -109,15 +109,13 @@ void gather_polling(Group& group, const Call& call) {
     messages.recv(call.root, {});
     return messages.send(call.root, call.in);
   }
-  const std::span<std::byte> part = group.scratch(call.bytes);
+  const Blocks parts(group, call);
+  parts.put(call.root, call.in);
   for (int rank = 0; rank < group.size(); ++rank) {
-    if (rank == call.root) {
-      put_piece(call.out, call, group.size(), rank, 0, call.in);
-      continue;
-    }
+    if (rank == call.root) continue;
     messages.send(rank, {});
-    messages.recv(rank, part);
-    put_piece(call.out, call, group.size(), rank, 0, part);
+    messages.recv(rank, parts.of(rank));
+    parts.sort(rank);
   }
 }
 
@@ -164,6 +162,7 @@ std::span<const Algorithm> gather_algorithms() {
       {Kind::gather, "native", gather_native, without_native},
 
       {Kind::gather_varying, "direct", gather_direct, never},
+      {Kind::gather_varying, "polling", gather_polling, never},
   };
   return kAll;
 }

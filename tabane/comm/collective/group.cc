@@ -7,6 +7,7 @@
 #include "tabane/comm/collective/algorithm.h"
 #include "tabane/comm/collective/board.h"
 #include "tabane/comm/collective/call_records.h"
+#include "tabane/comm/collective/calls.h"
 #include "tabane/comm/collective/choice.h"
 #include "tabane/comm/collective/schedule.h"
 
@@ -209,10 +210,17 @@ void run(Group& group, Call& call, std::string_view algorithm) {
   }
   call.number = group.next_call();
   const InCall in(group.call(), name_of(call.kind).data());
+  const CallCounter::Scope counted(group.counter(), name_of(call.kind), chosen.name);
   if (group.board() == nullptr) return run_by_messages(group, call, chosen);
   // What this rank reads may be on the board already, and nobody may wait for what it writes.
   group.transport().check_alive();
   run_on_board(group, call, chosen);
+}
+
+void run_within(Group& group, const Call& part) {
+  const Algorithm& chosen = group.choice()->pick(group, part);
+  const CallCounter::Scope counted(group.counter(), name_of(part.kind), chosen.name);
+  chosen.run(group, part);
 }
 
 }  // namespace tabane::comm

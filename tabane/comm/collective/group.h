@@ -73,6 +73,7 @@ std::string describe(const Signature& signature);  // "all_reduce of 8 bytes of 
 [[noreturn]] void throw_different_calls(int rank, const Signature& own, int other_rank,
                                         const Signature& other);
 
+class CallCounter;  // calls.h
 class CallWatch;    // call_records.h
 class ChoiceTable;  // choice.h
 class Schedule;     // schedule.h
@@ -110,6 +111,11 @@ class Group : public std::enable_shared_from_this<Group> {
   std::atomic<const char*>& call() { return *call_; }  // Transport::call()
   CallWatch* watch() const { return watch_.get(); }    // null where board() is
 
+  // Counts the collectives of this rank from now on, also of groups split from this one later;
+  // null: nobody does. counter: outlives them.
+  void set_counter(CallCounter* counter) { counter_ = counter; }
+  CallCounter* counter() const { return counter_; }
+
   // Returns scratch of that size, aligned for every type. The next call ends it.
   std::span<std::byte> scratch(std::size_t bytes);
 
@@ -135,6 +141,7 @@ class Group : public std::enable_shared_from_this<Group> {
   std::unique_ptr<SharedBoard> board_;
   std::unique_ptr<CallWatch> watch_;
   std::atomic<const char*>* call_;
+  CallCounter* counter_ = nullptr;
   std::vector<std::byte> scratch_;
   std::vector<std::unique_ptr<Schedule>> schedules_;
   std::uint32_t calls_ = 0;
@@ -153,5 +160,9 @@ void require_root(const Group& group, const Call& call);
 // throws: core::UsageError if there is no such algorithm or it cannot serve this call on this
 // group; core::LostError, MessageError as the transport, and if ranks' calls differ.
 void run(Group& group, Call& call, std::string_view algorithm);
+
+// For algorithms, a part of whose work is another collective: runs the algorithm that the rules
+// choose for it. part: has the number of the whole.
+void run_within(Group& group, const Call& part);
 
 }  // namespace tabane::comm

@@ -141,6 +141,19 @@ void scatter_binomial(Group& group, const Call& call) {
   copy_bytes(call.out, parts.first(call.bytes));
 }
 
+// As scatter_polling().
+void scatter_varying_polling(Group& group, const Call& call) {
+  if (group.rank() != call.root) return scatter_polling(group, call);
+  Messages messages(group, call);
+  const VaryingParts parts(call);
+  for (int rank = 0; rank < group.size(); ++rank) {
+    if (rank == call.root) continue;
+    messages.recv(rank, {});
+    messages.send(rank, parts.part(call.in, rank));
+  }
+  copy_bytes(call.out, parts.part(call.in, call.root));
+}
+
 // The root sends each rank its part, all at once.
 // cost: p - 1 messages, all from the root.
 void scatter_varying_direct(Group& group, const Call& call) {
@@ -180,6 +193,7 @@ std::span<const Algorithm> scatter_algorithms() {
       {Kind::scatter, "native", scatter_native, without_native},
 
       {Kind::scatter_varying, "direct", scatter_varying_direct, never},
+      {Kind::scatter_varying, "polling", scatter_varying_polling, never},
   };
   return kAll;
 }

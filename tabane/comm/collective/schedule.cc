@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "tabane/comm/collective/algorithm.h"
+#include "tabane/comm/collective/calls.h"
 
 namespace tabane::comm {
 namespace {
@@ -14,8 +15,16 @@ constexpr std::size_t kMostKeptBytes = 64 * 1024;  // of scratch, for later call
 // everything else, too.
 constexpr int kNarrowPolls = 200;
 
+// Where the rules take memory for the same call that blocks, of which there is no broadcast.
 bool goes_by_lines(const Group& group, const Call& call) {
-  return group.board() != nullptr && call.kind != Kind::broadcast && call.bytes <= kLineValueBytes;
+  return group.board() != nullptr && call.kind != Kind::broadcast &&
+         call.bytes <= kLineValueBytes && uses_memory(group.choice()->pick(group, call));
+}
+
+std::string_view name_of_open(Kind kind) {
+  return kind == Kind::barrier     ? "ibarrier"
+         : kind == Kind::broadcast ? "ibroadcast"
+                                   : "iall_reduce";
 }
 
 }  // namespace
@@ -39,7 +48,10 @@ void Schedule::start(std::shared_ptr<Group> group, const Call& call) {
   round_ = tested_ = 0;
   is_compared_ = is_done_ = false;
   if (group_->board() != nullptr) group_->board()->calls.write(own_);
-  if (goes_by_lines(*group_, call)) {
+  const bool by_lines = goes_by_lines(*group_, call);
+  const CallCounter::Scope counted(group_->size() > 1 ? group_->counter() : nullptr,
+                                   name_of_open(call.kind), by_lines ? "lines" : "messages");
+  if (by_lines) {
     word_ = group_->board()->open_lines.begin(call);
   } else if (group_->size() > 1) {
     add_rounds(call);

@@ -3,94 +3,21 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <exception>
 #include <limits>
 
-#include "tabane/comm/collective/choice.h"
 #include "tabane/comm/launch.h"
-#include "tabane/core/file.h"
-#include "tabane/core/temporary_file.h"
-#include "tabane/lab/campaign/ranks.h"
-#include "tabane/lab/record/text.h"
-#include "tabane/solver/picture.h"
-#include "tabane/tools/linpack/solve.h"
-#include "tabane/tools/scg/solve.h"
 #include "tabane/tools/slalom/solve.h"
 
 namespace tabane::lab {
 namespace {
 
 using namespace ap1000_applications;
-using solver::Solution;
 
 constexpr About kAboutApplications = {
     "ap1000-applications", "LINPACK, SCG and SLALOM: what the mechanisms are worth to applications",
     "T. Shimizu, T. Horie, H. Ishihata (Fujitsu Laboratories): Performance evaluation of the "
     "AP1000 (64 to 512 SPARC cells), 1992"};
-
-comm::LaunchOptions launch_options(int ranks, std::string_view mechanisms) {
-  comm::LaunchOptions options{.ranks = ranks, .transport = comm::TransportKind::shm};
-  options.choice_rules = comm::rules_of(comm::mechanisms_named(mechanisms));
-  return options;
-}
-
-solver::Solution solve_linpack(comm::Comm& comm, int n, const core::ScratchFolder& /*inputs*/) {
-  return linpack::solve(comm, linpack::RandomSystem(n, 1), {.measure_limit = true}).solution;
-}
-
-solver::Solution solve_scg(comm::Comm& comm, int n, const core::ScratchFolder& /*inputs*/) {
-  const auto side = static_cast<std::size_t>(n);
-  const scg::Problem problem{.rows = side, .columns = side};
-  return scg::solve(comm, problem, {.measure_limit = true}).solution;
-}
-
-slalom::Problem box_problem(int n, const core::ScratchFolder& inputs) {
-  return {.geometry = inputs / "geom", .patches = n, .answer = inputs / "answer"};
-}
-
-solver::Solution solve_slalom(comm::Comm& comm, int n, const core::ScratchFolder& inputs) {
-  return slalom::solve(comm, box_problem(n, inputs)).solution;
-}
-
-// Solves a problem once, and keeps the solutions of the last one.
-class ApplicationRunner {
- public:
-  ApplicationRunner() { core::write_file(folder_ / "geom", slalom::default_geometry_text()); }
-
-  // Ctrl-C waits for the end of the run.
-  solver::Solution solve(const Application& application, int n,
-                         const comm::LaunchOptions& options) const {
-    const BlockInterrupts hold;
-    return comm::launch_result<solver::Solution>(
-               options, [&](comm::Comm& comm) { return application.solve(comm, n, folder_); })
-        .value();
-  }
-  double product_rate(const comm::LaunchOptions& options) const {
-    const BlockInterrupts hold;
-    return comm::launch_result<double>(
-               options, [](comm::Comm& comm) { return solver::measure_product_rate(comm); })
-        .value();
-  }
-  Pictures pictures() const;
-  LastRuns last;
-
- private:
-  core::ScratchFolder folder_{"applications"};
-};
-
-Pictures ApplicationRunner::pictures() const {
-  const BlockInterrupts hold;
-  const comm::LaunchOptions options = launch_options(1, "all");
-  slalom::Problem box = box_problem(600, folder_);
-  box.picture = folder_ / "box.png";
-  comm::launch(options, [&](comm::Comm& comm) { slalom::solve(comm, box); });
-  constexpr std::size_t kSide = 200;
-  const auto mesh = comm::launch_result<std::string>(options, [&](comm::Comm& comm) {
-    std::vector<double> values;
-    scg::solve(comm, {.rows = kSide, .columns = kSide}, {}, &values);
-    return solver::png_of(solver::picture_of(kSide, kSide, values));
-  });
-  return {to_base64(core::read_file(box.picture)), to_base64(mesh.value())};
-}
 
 Sample sample_of(const Application& application, const solver::Solution& solution) {
   if (!solution.check.passed()) {
@@ -111,93 +38,137 @@ Sample sample_of(const Application& application, const solver::Solution& solutio
   return sample;
 }
 
-// All ranks and mechanisms of one problem, in turn.
-Block block_of(ApplicationRunner& runner, const Application& application, int n,
-               const std::vector<int>& ranks, bool quick) {
+// What is to be measured, and what has been seen of it that is no figure of its own.
+class Plan {
+ public:
+  Plan(Runner& runner, const Ap1000ApplicationsOptions& options, std::vector<int> ranks)
+      : options_(options), runner_(runner), ranks_(std::move(ranks)) {}
+
+  // A problem with all sets of mechanisms in turn, on the most ranks or on all.
+  Block block_of(const Application& application, int n);
+  // As many patches as can be solved in the time that the benchmark gives, with each set.
+  Block block_of_largest(const Application& box);
+  // Counts calls, with each set on the most ranks.
+  void count_calls();
+
+  LastRuns last, counted;
+
+ private:
+  Run run_of(const Application& application, std::size_t set, int n, int ranks) const {
+    Run run{.application = static_cast<int>(&application - applications().data()),
+            .set = static_cast<int>(set),
+            .n = n,
+            .ranks = ranks};
+    if (ranks == options_.grid.rows * options_.grid.columns) run.grid = options_.grid;
+    return run;
+  }
+  Factors factors_of(const Run& run) const {
+    const Application& application = applications()[static_cast<std::size_t>(run.application)];
+    return {{"application", application.name},
+            {"n", run.n},
+            {"ranks", run.ranks},
+            {"mechanisms", application.sets[static_cast<std::size_t>(run.set)].name}};
+  }
+
+  const Ap1000ApplicationsOptions& options_;
+  Runner& runner_;
+  std::vector<int> ranks_;
+};
+
+Block Plan::block_of(const Application& application, int n) {
   std::vector<Contender> contenders;
-  for (const int p : ranks) {
-    for (const std::string_view mechanisms : comm::kMechanismNames) {
-      if (p == 1 && mechanisms != "all") continue;  // one rank uses none of them
-      const Factors factors{{"application", application.name},
-                            {"n", n},
-                            {"ranks", p},
-                            {"mechanisms", std::string(mechanisms)}};
-      contenders.push_back({factors, [&runner, &application, factors, n, p, mechanisms] {
-                              solver::Solution solution =
-                                  runner.solve(application, n, launch_options(p, mechanisms));
-                              const Sample sample = sample_of(application, solution);
-                              runner.last[key_of(factors)] = std::move(solution);
+  const std::size_t all = application.sets.size() - 1;
+  for (const int p : ranks_) {
+    // One rank uses no mechanism.
+    const bool each = p > 1 && (p == ranks_.back() || n == application.chart_size);
+    for (std::size_t set = each ? 0 : all; set <= all; ++set) {
+      const Run run = run_of(application, set, n, p);
+      contenders.push_back({factors_of(run), [this, &application, run] {
+                              Outcome outcome = runner_.solve(run);
+                              const Sample sample = sample_of(application, outcome.solution);
+                              last[key_of(factors_of(run))] = std::move(outcome);
                               return sample;
                             }});
     }
   }
+  const bool quick = options_.quick;
   return block_in_turn(fmt::format("{}, {} {}", application.title, n, application.size),
                        std::move(contenders),
                        {.fewest = quick ? 2 : 3, .most = quick ? 3 : 12, .warmups = 1});
 }
 
-// As many patches as can be solved in the time that the benchmark gives.
-Block block_of_largest(ApplicationRunner& runner, const Application& box, double seconds,
-                       const std::vector<int>& ranks) {
+Block Plan::block_of_largest(const Application& box) {
+  const double usual = options_.quick ? 0.3 : 2;
+  const double seconds = options_.seconds > 0 ? options_.seconds : usual;
+  const std::size_t all = box.sets.size() - 1;
+  const std::size_t searches = 1 + (ranks_.size() - 1) * box.sets.size();
   Block block{.what = fmt::format("SLALOM, patches in {:g} s", seconds),
-              .planned_seconds = 4 * seconds * static_cast<double>(ranks.size())};
-  block.body = [&runner, &box, seconds, ranks](Visit& visit) {
-    for (const int p : ranks) {
-      const comm::LaunchOptions options = launch_options(p, "all");
-      solver::Solution best;
-      const int largest =
-          slalom::largest_in({.seconds = seconds}, runner.product_rate(options), [&](int n) {
-            visit.show(0.5);
-            solver::Solution solution = runner.solve(box, n, options);
-            if (solution.seconds < seconds) best = solution;
-            return solution.seconds;
-          });
-      visit.add({{"application", "slalom in time"}, {"ranks", p}, {"seconds", seconds}},
-                {best.seconds}, {{"patches", largest}, {"operations", best.operations}});
+              .planned_seconds = 4 * seconds * static_cast<double>(searches)};
+  block.body = [this, &box, seconds, all, searches](Visit& visit) {
+    std::size_t done = 0;
+    for (const int p : ranks_) {
+      const double rate = runner_.product_rate(p);
+      for (std::size_t set = p > 1 ? 0 : all; set <= all; ++set, ++done) {
+        solver::Solution best;
+        const auto solve = [&](int n) {
+          visit.show(static_cast<double>(done) / static_cast<double>(searches));
+          const solver::Solution solution = runner_.solve(run_of(box, set, n, p)).solution;
+          sample_of(box, solution);  // throws if it is wrong
+          if (solution.seconds < seconds) best = solution;
+          return solution.seconds;
+        };
+        const int largest = slalom::largest_in({.seconds = seconds}, rate, solve);
+        visit.add({{"application", "slalom in time"},
+                   {"ranks", p},
+                   {"mechanisms", box.sets[set].name},
+                   {"seconds", seconds}},
+                  {best.seconds}, {{"patches", largest}, {"operations", best.operations}});
+      }
     }
   };
   return block;
 }
 
+void Plan::count_calls() {
+  if (ranks_.back() == 1) return;
+  for (const Application& application : applications()) {
+    for (std::size_t set = 0; set < application.sets.size(); ++set) {
+      Run run = run_of(application, set, application.chart_size, ranks_.back());
+      run.counts = true;
+      counted[key_of(factors_of(run))] = runner_.solve(run);
+    }
+  }
+}
+
 std::string ap1000_applications_what(const Point& point) {
-  const std::string application = point.text("application");
-  if (application == "slalom in time") return "SLALOM, the most patches in the time given";
-  return application + ", mechanisms: " + point.text("mechanisms");
+  const std::string application = point.text("application"), with = point.text("mechanisms");
+  if (application == "slalom in time")
+    return "SLALOM, the most patches in the time given, mechanisms: " + with;
+  return application + ", mechanisms: " + with;
+}
+
+Record measure(const core::Topology& topology, const Ap1000ApplicationsOptions& options,
+               const std::vector<int>& ranks, Runner& runner, int pus, const Hooks& hooks) {
+  RunningStudy study(topology, kAboutApplications, options.quick);
+  Plan plan(runner, options, ranks);
+  Campaign campaign(hooks);
+  for (const Application& application : applications()) {
+    for (const int n : options.quick ? application.quick_sizes : application.sizes)
+      campaign.add(plan.block_of(application, n));
+  }
+  campaign.add(plan.block_of_largest(applications().back()));
+  const double budget = options.quick ? 15 : 120;
+  const bool complete = campaign.run(
+      {.budget_seconds = options.budget_seconds > 0 ? options.budget_seconds : budget});
+  study.add(campaign, complete, ap1000_applications_what);
+  if (complete) plan.count_calls();
+  add_views(study.record, campaign.points, plan.last, plan.counted, pus, runner.pictures());
+  return study.finish();
 }
 
 }  // namespace
 
 namespace ap1000_applications {
-
-const std::vector<Application>& applications() {
-  static const std::vector<Application> all{
-      {"linpack",
-       "LINPACK",
-       "equations",
-       {"panel", "pivot", "swap", "broadcast", "waiting", "update", "substitution"},
-       {"pivot", "swap", "broadcast", "waiting"},
-       {1000, 2000, 4000},
-       {1000},
-       solve_linpack},
-      {"scg",
-       "SCG",
-       "unknowns a side",
-       {"direction", "update", "halo", "waiting", "reductions", "rest"},
-       {"halo", "waiting", "reductions"},
-       {100, 200, 400},
-       {100, 200},
-       solve_scg},
-      {"slalom",
-       "SLALOM",
-       "patches",
-       {"reader", "region", "set-up", "first face", "factor panel", "update", "broadcast",
-        "waiting", "substitution", "gather", "storer"},
-       {"broadcast", "waiting", "gather"},
-       {500, 1000, 2000},
-       {500},
-       solve_slalom}};
-  return all;
-}
 
 std::string key_of(const Factors& factors) {
   std::string key;
@@ -210,33 +181,40 @@ std::string key_of(const Factors& factors) {
 std::optional<Record> run_ap1000_applications(const core::Topology& topology,
                                               const Ap1000ApplicationsOptions& options,
                                               const Hooks& hooks) {
-  RunningStudy study(topology, kAboutApplications, options.quick);
-  if (comm::is_one_of_several()) {
-    throw core::UsageError(
-        "the study starts its ranks itself: run it without an MPI launcher, or one of tabane "
-        "linpack, scg and slalom under it");
-  }
-  require_option(options.most_ranks >= 0 && options.most_ranks <= kMostRanksForked, "--ranks",
-                 options.most_ranks, "from 1 to 4096");
+  constexpr int kLeastGrid = 4;  // a grid of 2 x 2 has broadcasts along rows and along columns
+  require_option(options.ranks.most_ranks >= 0 && options.ranks.most_ranks <= kMostRanksForked,
+                 "--ranks", options.ranks.most_ranks, "from 1 to 4096");
   require_option(options.seconds >= 0 && options.seconds <= 3600, "--seconds", options.seconds,
                  "from 1 to 3600");
-  const std::vector<int> ranks = plan_ranks_from_one(options.most_ranks, topology);
-  ApplicationRunner runner;
-  Campaign campaign(hooks);
-  for (const Application& application : applications()) {
-    for (const int n : options.quick ? application.quick_sizes : application.sizes) {
-      campaign.add(block_of(runner, application, n, ranks, options.quick));
-    }
+  const int pus = static_cast<int>(topology.pus().size());
+  int most = options.ranks.most_ranks;
+  if (options.grid != comm::GridShape{}) most = options.grid.rows * options.grid.columns;
+  if (comm::transport_of({.transport = options.ranks.transport}) != comm::TransportKind::mpi) {
+    const std::unique_ptr<Runner> runner = forking_runner();
+    return measure(topology, options,
+                   plan_ranks_from_one(most > 0 ? most : std::max(pus, kLeastGrid), topology),
+                   *runner, pus, hooks);
   }
-  const double usual = options.quick ? 2 : 10;
-  campaign.add(block_of_largest(runner, applications().back(),
-                                options.seconds > 0 ? options.seconds : usual, ranks));
-  const double budget = options.quick ? 20 : 120;
-  const bool complete = campaign.run(
-      {.budget_seconds = options.budget_seconds > 0 ? options.budget_seconds : budget});
-  study.add(campaign, complete, ap1000_applications_what);
-  add_views(study.record, campaign.points, runner.last, runner.pictures());
-  return study.finish();
+  std::optional<Record> record;
+  std::exception_ptr problem;  // of rank 0: to launch() it would be the loss of a rank
+  comm::launch({.transport = comm::TransportKind::mpi}, [&](comm::Comm& world) {
+    const auto body = [&](Runner& runner) {
+      require_option(most <= world.size(), "--ranks", most,
+                     "MPI has fewer: start more with mpirun -n");
+      record =
+          measure(topology, options, plan_ranks_from_one(most > 0 ? most : world.size(), topology),
+                  runner, comm::ranks_on_this_host() == world.size() ? pus : 0, hooks);
+    };
+    try {
+      run_on(world, body);
+    } catch (const core::LostError&) {
+      throw;
+    } catch (...) {
+      problem = std::current_exception();
+    }
+  });
+  if (problem) std::rethrow_exception(problem);
+  return record;
 }
 
 }  // namespace tabane::lab

@@ -7,20 +7,21 @@
 #include <string>
 #include <vector>
 
-#include "tabane/comm/comm.h"
-#include "tabane/core/temporary_file.h"
+#include "tabane/lab/campaign/ranks.h"
 #include "tabane/lab/study/study.h"
-#include "tabane/solver/solution.h"
+#include "tabane/studies/ap1000_applications/runs.h"
 
 namespace tabane::lab {
 
 struct Ap1000ApplicationsOptions {
   bool quick = false;
-  int most_ranks = 0;  // 0: the PUs
-  double seconds = 0;  // that SLALOM may take where the largest problem is sought; 0: 10, quick 2
-  double budget_seconds = 0;  // 0: about 2 minutes, quick 20 s
+  RankOptions ranks;          // most_ranks 0: the PUs, but at least 2 x 2; over MPI all ranks
+  comm::GridShape grid = {};  // of the most ranks; zeros: as the applications choose
+  double seconds = 0;  // that SLALOM may take where the largest problem is sought; 0: 2, quick 0.3
+  double budget_seconds = 0;  // 0: about 2 minutes, quick 15 s
 };
 
+// Under MPI all its processes call it, with the same options; those of other ranks than 0 get null.
 // throws: core::UsageError for options that cannot be; as comm::launch() otherwise.
 std::optional<Record> run_ap1000_applications(const core::Topology& topology,
                                               const Ap1000ApplicationsOptions& options,
@@ -28,30 +29,14 @@ std::optional<Record> run_ap1000_applications(const core::Topology& topology,
 
 namespace ap1000_applications {
 
-struct Application {
-  std::string name;                        // "linpack", as in factors
-  std::string title;                       // "LINPACK"
-  std::string size;                        // what `n` is: "equations"
-  std::vector<const char*> steps;          // as the solver names them, see comm::Steps
-  std::vector<const char*> communication;  // those of them that are communication
-  std::vector<int> sizes, quick_sizes;     // n of the problems
-  // Solves a problem of size n. All ranks call it. inputs: has the files that it reads.
-  solver::Solution (*solve)(comm::Comm&, int n, const core::ScratchFolder& inputs);
-};
-const std::vector<Application>& applications();
-
 // The last run at each point, for what is not a figure of its own.
-using LastRuns = std::map<std::string, solver::Solution>;
+using LastRuns = std::map<std::string, Outcome>;
 std::string key_of(const Factors& factors);
 
-// Pictures: base64 of PNG files.
-struct Pictures {
-  std::string box, mesh;
-};
-
-// Adds tables, charts and pictures.
-void add_views(Record& record, const Points& points, const LastRuns& last,
-               const Pictures& pictures);
+// Adds tables, charts and pictures. counted: a run with each set of an application, on the most
+// ranks. pus: that the ranks share; 0: not known.
+void add_views(Record& record, const Points& points, const LastRuns& last, const LastRuns& counted,
+               int pus, const Pictures& pictures);
 
 }  // namespace ap1000_applications
 }  // namespace tabane::lab

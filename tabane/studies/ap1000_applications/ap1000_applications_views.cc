@@ -11,10 +11,6 @@
 namespace tabane::lab::ap1000_applications {
 namespace {
 
-std::string title_of(const std::string& name) {
-  return std::ranges::find(applications(), name, &Application::name)->title;
-}
-
 double operations_of(const Point& point) { return *median_beside(point, "operations"); }
 
 // The rate over the limit that was measured in the same run.
@@ -24,7 +20,12 @@ Entry share_of_limit(const Point& point) {
   return {operations_of(point) / point.median() / *limit, "share"};
 }
 
-Factors with(std::string_view mechanisms) { return {{"mechanisms", std::string(mechanisms)}}; }
+Factors with(const std::string& mechanisms) { return {{"mechanisms", mechanisms}}; }
+
+std::string base_of(const Application& application, const std::string& set) {
+  const auto found = std::ranges::find(application.sets, set, &MechanismSet::name);
+  return found == application.sets.end() ? "" : found->base;
+}
 
 // What an application has measured: sizes and numbers of ranks, the least first.
 struct ApplicationPoints {
@@ -54,8 +55,9 @@ void result_table(const StudyViews& views, const LastRuns& last, const Applicati
     return Entry(seconds / point.median(), "share");
   };
   std::string limit;
-  for (const auto& [key, solution] : last) {
-    if (key.starts_with("application=" + of.application.name + ";")) limit = solution.limit_is;
+  for (const auto& [key, outcome] : last) {
+    if (key.starts_with("application=" + of.application.name + ";"))
+      limit = outcome.solution.limit_is;
   }
   views.table("results",
               {{of.application.size, level_of("n")},
@@ -73,22 +75,63 @@ void result_table(const StudyViews& views, const LastRuns& last, const Applicati
 }
 
 // What each mechanism is worth, on the most ranks.
-void worth_table(const StudyViews& views) {
+void worth_table(const StudyViews& views, const ApplicationPoints& of, int pus) {
+  if (of.ranks.empty() || of.ranks.back() < 2) return;
   std::vector<Factors> rows;
-  for (const Application& application : applications()) {
-    const ApplicationPoints of(views.points, application);
-    if (of.ranks.empty() || of.ranks.back() < 2) continue;
-    std::ranges::copy(
-        combinations(views.points, {"n"}, of.factors.with({{"ranks", of.ranks.back()}})),
-        std::back_inserter(rows));
+  for (const double n : of.sizes) {
+    for (const MechanismSet& set : of.application.sets)
+      rows.push_back(
+          of.factors.with({{"n", n}, {"ranks", of.ranks.back()}, {"mechanisms", set.name}}));
   }
-  std::vector<Column> columns = {{"application", word_of("application", title_of)},
-                                 {"size", level_of("n")},
-                                 {"ranks", level_of("ranks")}};
-  for (const std::string_view name : comm::kMechanismNames)
-    columns.push_back({std::string(name), time_of(with(name))});
-  columns.push_back({"messages / all", ratio_of(with("messages"), with("all"))});
-  views.table("worth", columns, rows);
+  const auto base = [&of](const Factors& row) {
+    return base_of(of.application, row.find("mechanisms")->text());
+  };
+  const Pick with_base([base](const Points& points, const Factors& row) {
+    return base(row).empty() ? nullptr : points.find(row.with(with(base(row))));
+  });
+  CaptionValues values = of.values(of.sizes.front());
+  if (pus > 0 && of.ranks.back() > pus) values["pus"] = fmt::format("{}", pus);
+  views.table("worth",
+              {{of.application.size, level_of("n")},
+               {"mechanisms", word_of("mechanisms")},
+               {"time", time_of({}, true), true},
+               {"base", [base](const Points&, const Factors& row) { return Entry(base(row)); }},
+               {"base / this", ratio_of(with_base, {})},
+               {"nothing / this", ratio_of(with("nothing"), {})}},
+              rows, values);
+}
+
+// What ranks call with the last set, and by which means they do so with each set.
+void call_tables(const StudyViews& views, const LastRuns& counted, const ApplicationPoints& of) {
+  if (of.ranks.empty()) return;
+  Rows calls{{"call", "by", "calls a rank", "time a rank", "share"}, {}};
+  Rows means{{"call"}, {}};
+  for (const MechanismSet& set : of.application.sets) {
+    const auto run = counted.find(key_of(of.factors.with(
+        {{"n", of.application.chart_size}, {"ranks", of.ranks.back()}, {"mechanisms", set.name}})));
+    if (run == counted.end()) return;
+    means.columns.push_back(set.name);
+    for (const Calls& one : run->second.calls) {
+      auto row = std::ranges::find_if(
+          means.rows, [&](const auto& entries) { return entries.front().text == one.call; });
+      if (row == means.rows.end()) row = means.rows.insert(row, {Entry(one.call)});
+      row->resize(means.columns.size());
+      std::string& text = row->back().text;
+      text += (text.empty() ? "" : ", ") + one.how;
+    }
+    for (auto& row : means.rows) row.resize(means.columns.size());
+    if (set.name != "all") continue;
+    for (const Calls& one : run->second.calls) {
+      calls.rows.push_back({one.call,
+                            one.how,
+                            count_entry(one.calls),
+                            {one.seconds, "s"},
+                            {one.seconds / run->second.solution.seconds, "share"}});
+    }
+  }
+  const CaptionValues values = of.values(of.application.chart_size);
+  views.table("calls", std::move(calls), values);
+  views.table("means", std::move(means), values);
 }
 
 // Calls and seconds of each step, of the last run on the most ranks.
@@ -98,7 +141,8 @@ void step_table(const StudyViews& views, const LastRuns& last, const Application
       {{"n", of.sizes.front()}, {"ranks", of.ranks.back()}, {"mechanisms", "all"}}));
   const auto found = point == nullptr ? last.end() : last.find(key_of(point->factors));
   if (found == last.end()) return;
-  const comm::StepTable& steps = found->second.steps;
+  const solver::Solution& solution = found->second.solution;
+  const comm::StepTable& steps = solution.steps;
   Rows rows{{"step", "times a rank", "time", "share", "slowest rank"}, {}};
   for (std::size_t step = 0; step < steps.names.size(); ++step) {
     const std::uint64_t times = steps.most_times(step);
@@ -107,28 +151,31 @@ void step_table(const StudyViews& views, const LastRuns& last, const Application
     rows.rows.push_back({steps.names[step],
                          count_entry(static_cast<double>(times)),
                          {mean, "s"},
-                         {mean / found->second.seconds, "share"},
+                         {mean / solution.seconds, "share"},
                          {steps.most_seconds(step), "s"}});
   }
   views.table("steps", std::move(rows), of.values(of.sizes.front()));
 }
 
-// Rates over ranks, a curve for each set of mechanisms; one rank uses none of them.
+// The point with this set; one rank uses none of them.
+Pick with_set(const MechanismSet& set) {
+  return Pick([name = set.name](const Points& points, const Factors& row) {
+    return points.find(row.with(with(*row.find("ranks") == Level(1) ? "all" : name)));
+  });
+}
+
+// Rates over ranks, a curve for each set of mechanisms.
 void rate_chart(const StudyViews& views, const ApplicationPoints& of) {
   if (of.sizes.empty() || of.ranks.size() < 2) return;
+  const int n = of.application.chart_size;
   std::vector<Factors> rows;
-  for (const double ranks : of.ranks)
-    rows.push_back(of.factors.with({{"n", of.sizes.front()}, {"ranks", ranks}}));
+  for (const double ranks : of.ranks) rows.push_back(of.factors.with({{"n", n}, {"ranks", ranks}}));
   Curves curves{{"ranks", "1", false}, {"rate", "FLOP/s", false}, {}};
-  for (const std::string_view name : comm::kMechanismNames) {
-    const Pick pick([name](const Points& points, const Factors& row) {
-      return points.find(row.with(with(*row.find("ranks") == Level(1) ? "all" : name)));
-    });
-    add_curve(curves, curve_of(std::string(name), rate_of(pick, "FLOP/s", operations_of, true),
+  for (const MechanismSet& set : of.application.sets) {
+    add_curve(curves, curve_of(set.name, rate_of(with_set(set), "FLOP/s", operations_of, true),
                                views.points, rows, "ranks"));
   }
-  views.chart(of.application.name + ".rate", std::move(curves), of.values(of.sizes.front()),
-              "rate");
+  views.chart(of.application.name + ".rate", std::move(curves), of.values(n), "rate");
 }
 
 // The largest rates here and those of the report, over ranks.
@@ -160,18 +207,27 @@ void then_and_now_chart(const StudyViews& views) {
   views.chart("rates", std::move(curves));
 }
 
-void largest_table(const StudyViews& views) {
-  views.table(
-      "largest",
-      {{"ranks", level_of("ranks")},
-       {"time given",
-        [](const Points&, const Factors& row) { return Entry(row.number("seconds"), "s"); }},
-       {"patches",
-        shown_of({},
-                 [](const Point& point) { return count_entry(*median_beside(point, "patches")); })},
-       {"time", time_of()},
-       {"rate", rate_of({}, "FLOP/s", operations_of)}},
-      combinations(views.points, {"ranks", "seconds"}, {{"application", "slalom in time"}}));
+// The most patches, as a table and over ranks.
+void largest_views(const StudyViews& views) {
+  const auto patches = [](const Point& point) {
+    return count_entry(*median_beside(point, "patches"));
+  };
+  const Factors largest{{"application", "slalom in time"}};
+  views.table("largest",
+              {{"ranks", level_of("ranks")},
+               {"mechanisms", word_of("mechanisms")},
+               {"time given", [](const Points&,
+                                 const Factors& row) { return Entry(row.number("seconds"), "s"); }},
+               {"patches", shown_of({}, patches)},
+               {"time", time_of()},
+               {"rate", rate_of({}, "FLOP/s", operations_of)}},
+              combinations(views.points, {"ranks", "mechanisms", "seconds"}, largest));
+  Curves curves{{"ranks", "1", false}, {"patches", "1", false}, {}};
+  for (const MechanismSet& set : applications().back().sets) {
+    add_curve(curves, curve_of(set.name, shown_of(with_set(set), patches), views.points,
+                               combinations(views.points, {"ranks", "seconds"}, largest), "ranks"));
+  }
+  views.chart("slalom.patches", std::move(curves), {}, "patches");
 }
 
 // The report's own results.
@@ -195,18 +251,19 @@ void add_picture(const StudyViews& views, const std::string& name, const std::st
 
 }  // namespace
 
-void add_views(Record& record, const Points& points, const LastRuns& last,
-               const Pictures& pictures) {
+void add_views(Record& record, const Points& points, const LastRuns& last, const LastRuns& counted,
+               int pus, const Pictures& pictures) {
   const StudyViews views{record, points, published("ap1000-applications")};
-  worth_table(views);
   for (const Application& application : applications()) {
     const ApplicationPoints of(points, application);
     result_table(views, last, of);
+    worth_table(views, of, pus);
+    call_tables(views, counted, of);
     step_table(views, last, of);
     rate_chart(views, of);
   }
   then_and_now_chart(views);
-  largest_table(views);
+  largest_views(views);
   report_table(views);
   add_picture(views, "picture.box", pictures.box);
   add_picture(views, "picture.mesh", pictures.mesh);

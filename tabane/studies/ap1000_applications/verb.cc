@@ -1,8 +1,10 @@
 #include <memory>
 
-#include "tabane/lab/campaign/ranks.h"
+#include "tabane/core/error.h"
 #include "tabane/program/command.h"
+#include "tabane/program/run_options.h"
 #include "tabane/program/run_study.h"
+#include "tabane/program/solver.h"
 #include "tabane/studies/ap1000_applications/ap1000_applications.h"
 
 namespace tabane::program {
@@ -14,15 +16,29 @@ Definition define() {
   return study(
       options,
       table(
-          options->rows(own->quick, "Take 1 minute instead of 6: smaller problems and fewer runs"),
+          options->rows(own->quick,
+                        "Take 40 s instead of 5 minutes: smaller problems and fewer runs"),
           std::vector<Option>{
-              {"--ranks N",
-               &own->most_ranks,
-               "Use at most N ranks (default: the PUs)",
+              {"-n,--ranks,--processes N",
+               &own->ranks.most_ranks,
+               "Use at most N ranks (default: the PUs, but 4 at least; over MPI all that it has)",
                {.range = {1, lab::kMostRanksForked}}},
+              {"--grid RxC",
+               [own](const Words& shapes) {
+                 const auto [rows, columns] = pair_of("--grid", shapes.back());
+                 if (static_cast<long>(rows) * columns > lab::kMostRanksForked)
+                   throw core::UsageError("--grid: at most 4096 ranks");
+                 own->grid = {rows, columns};
+               },
+               "Lay the most ranks out in R rows and C columns",
+               {.excludes = {"--processes"}}},
+              {"--transport NAME",
+               [own](const Words& names) { own->ranks.transport = transport_named(names.back()); },
+               "Send messages by shm, mpi or auto: mpi under its launcher (default auto)",
+               {.choices = {"auto", "shm", "mpi"}}},
               time_row("--seconds TIME", own->seconds,
-                       "Give SLALOM this time to solve as many patches as it can (default 10 s; "
-                       "the benchmark says 60 s)")}),
+                       "Give SLALOM this time to solve as many patches as it can, with each set of "
+                       "mechanisms (default 2 s; the benchmark says 60 s)")}),
       [own](const core::Topology& topology, const lab::Hooks& hooks) {
         return lab::run_ap1000_applications(topology, *own, hooks);
       });
@@ -37,7 +53,8 @@ extern constinit const Verb ap1000_applications_study{
         "one",
     .examples =
         "  tabane study ap1000-applications --quick -o pages\n"
-        "  tabane study ap1000-applications --seconds 60 --ranks 4",
+        "  tabane study ap1000-applications --seconds 60 --ranks 4\n"
+        "  mpirun -n 4 tabane study ap1000-applications",
     .define = define};
 
 }  // namespace tabane::program

@@ -1,0 +1,502 @@
+#include "tabane/comm/transport/conventional.h"
+
+#include <poll.h>
+#include <sys/socket.h>
+#include <sys/uio.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <cstring>
+#include <deque>
+#include <exception>
+#include <list>
+#include <map>
+#include <numeric>
+#include <optional>
+#include <utility>
+
+#include "tabane/comm/transport/forwarding.h"
+#include "tabane/core/error.h"
+
+namespace tabane::comm {
+
+SocketQueues::SocketQueues(int ranks) {
+  for (int rank = 0; rank < ranks; ++rank) {
+    int ends[2];
+    if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0, ends) != 0)
+      throw core::SystemError("socketpair", "for the queue of a rank", errno);
+    queues_.push_back({core::Descriptor(ends[0]), core::Descriptor(ends[1])});
+  }
+}
+
+namespace {
+
+// The kernel keeps no packet in one piece that is much longer.
+constexpr std::size_t kPacketBytes = 16 * 1024;
+constexpr int kPollMilliseconds = 10;  // then it looks whether ranks are lost
+
+using Bytes = std::vector<std::byte>;
+
+// What is before the bytes of each packet.
+struct Head {
+  std::uint64_t context = 0;  // of the group
+  std::uint64_t total = 0;    // bytes of the message
+  std::int32_t source = 0;    // in the group
+  std::int32_t sender = 0;    // the same rank in the world
+  std::int32_t tag = 0;
+  TypeCode type;
+};
+
+struct Message {
+  Head head;
+  Bytes bytes;
+};
+
+struct Posted {
+  std::uint64_t context;
+  int from;
+  Label label;
+  std::optional<Message> message = {};
+
+  bool fits(const Head& head) const {
+    return head.context == context && (from == any_source || from == head.source) &&
+           (label.tag == any_tag ? head.tag >= 0 : head.tag == label.tag);
+  }
+};
+
+// A rank's end of all queues, which its groups share.
+class SocketEndpoint : public Background {
+ public:
+  SocketEndpoint(std::shared_ptr<Transport> world, const SocketQueues& queues)
+      : world_(std::move(world)),
+        queues_(queues),
+        unsent_(static_cast<std::size_t>(world_->size())) {
+    world_->enlist(*this);
+  }
+  ~SocketEndpoint() override {
+    world_->strike(*this);
+    if (std::uncaught_exceptions() > 0) return;
+    try {
+      wait(any_source, [this] { return is_all_sent(); });
+    } catch (const core::Error&) {  // nobody will read it
+    }
+  }
+
+  // No other group has it.
+  std::uint64_t new_context() {
+    return static_cast<std::uint64_t>(world_->rank()) << 32 | ++contexts_;
+  }
+
+  // The bytes may be changed then. Those that the queue has no room for wait here.
+  void send(int to, const Head& head, std::span<const std::byte> bytes);
+  // Waits until the queue has taken all for that rank.
+  void wait_for_room(int to) {
+    wait(to, [&, this] { return unsent_[static_cast<std::size_t>(to)].empty(); });
+  }
+  void post(Posted& posted);
+  void cancel(Posted& posted) { std::erase(posted_, &posted); }
+  const Message* find(const Posted& pattern);
+
+  void progress() override { pump(); }
+  // peer: in the world.
+  template <class Ready>
+  void wait(int peer, const Ready& ready);
+
+ private:
+  void pump();
+  bool try_send(int to, std::span<const std::byte> head, std::span<const std::byte> bytes);
+  bool receive_packet();
+  void arrived(Message message);
+  bool sleep();
+  bool is_all_sent() const {
+    return std::ranges::all_of(unsent_, [](const auto& one) { return one.empty(); });
+  }
+
+  std::shared_ptr<Transport> world_;
+  const SocketQueues& queues_;
+  std::uint64_t contexts_ = 0;
+  std::vector<std::deque<Bytes>> unsent_;  // packets, by rank of the world
+  std::map<int, Message> parts_;           // of which packets are missing, by sender
+  std::list<Message> arrived_;             // that nobody waits for
+  std::vector<Posted*> posted_;
+  Bytes packet_ = Bytes(sizeof(Head) + kPacketBytes);
+  bool is_pumping_ = false;
+};
+
+void SocketEndpoint::send(int to, const Head& head, std::span<const std::byte> bytes) {
+  if (to == world_->rank()) return arrived({head, {bytes.begin(), bytes.end()}});
+  std::deque<Bytes>& waiting = unsent_[static_cast<std::size_t>(to)];
+  const auto before = std::as_bytes(std::span(&head, 1));
+  do {
+    const auto piece = bytes.first(std::min(bytes.size(), kPacketBytes));
+    bytes = bytes.subspan(piece.size());
+    if (waiting.empty() && try_send(to, before, piece)) continue;
+    waiting.emplace_back(before.begin(), before.end());
+    waiting.back().insert(waiting.back().end(), piece.begin(), piece.end());
+  } while (!bytes.empty());
+}
+
+bool SocketEndpoint::try_send(int to, std::span<const std::byte> head,
+                              std::span<const std::byte> bytes) {
+  iovec parts[] = {{const_cast<std::byte*>(head.data()), head.size()},
+                   {const_cast<std::byte*>(bytes.data()), bytes.size()}};
+  msghdr packet{};
+  packet.msg_iov = parts;
+  packet.msg_iovlen = 2;
+  for (;;) {
+    const ssize_t sent = sendmsg(queues_.writing(to), &packet, MSG_DONTWAIT | MSG_NOSIGNAL);
+    if (sent >= 0) return true;
+    if (errno == EAGAIN || errno == ENOBUFS) return false;
+    if (errno != EINTR) throw core::SystemError("sendmsg", "to the queue of a rank", errno);
+  }
+}
+
+bool SocketEndpoint::receive_packet() {
+  const ssize_t got =
+      ::recv(queues_.reading(world_->rank()), packet_.data(), packet_.size(), MSG_DONTWAIT);
+  if (got < 0 && (errno == EAGAIN || errno == EINTR)) return false;
+  if (got < static_cast<ssize_t>(sizeof(Head)))
+    throw core::SystemError("recv", "from the queue of a rank", got < 0 ? errno : EPROTO);
+  Head head;
+  std::memcpy(&head, packet_.data(), sizeof head);
+  Message& message = parts_[head.sender];
+  if (message.bytes.empty()) message.head = head;
+  message.bytes.insert(message.bytes.end(), packet_.begin() + sizeof head, packet_.begin() + got);
+  if (message.bytes.size() < head.total) return true;
+  Message whole = std::move(message);
+  parts_.erase(head.sender);
+  arrived(std::move(whole));
+  return true;
+}
+
+void SocketEndpoint::arrived(Message message) {
+  const auto found = std::ranges::find_if(
+      posted_, [&](const Posted* posted) { return posted->fits(message.head); });
+  if (found == posted_.end()) return arrived_.push_back(std::move(message));
+  (*found)->message = std::move(message);
+  posted_.erase(found);
+}
+
+void SocketEndpoint::post(Posted& posted) {
+  const auto found = std::ranges::find_if(
+      arrived_, [&](const Message& message) { return posted.fits(message.head); });
+  if (found == arrived_.end()) return posted_.push_back(&posted);
+  posted.message = std::move(*found);
+  arrived_.erase(found);
+}
+
+const Message* SocketEndpoint::find(const Posted& pattern) {
+  pump();
+  const auto found = std::ranges::find_if(
+      arrived_, [&](const Message& message) { return pattern.fits(message.head); });
+  return found == arrived_.end() ? nullptr : &*found;
+}
+
+void SocketEndpoint::pump() {
+  if (std::exchange(is_pumping_, true)) return;
+  struct Release {
+    bool& flag;
+    ~Release() { flag = false; }
+  } const release{is_pumping_};
+  for (std::size_t to = 0; to < unsent_.size(); ++to) {
+    while (!unsent_[to].empty() && try_send(static_cast<int>(to), unsent_[to].front(), {}))
+      unsent_[to].pop_front();
+  }
+  while (receive_packet()) continue;
+}
+
+// Until there is something to read, or room for what waits. Returns whether it was for long.
+bool SocketEndpoint::sleep() {
+  std::vector<pollfd> ends{{queues_.reading(world_->rank()), POLLIN, 0}};
+  for (std::size_t to = 0; to < unsent_.size(); ++to) {
+    if (!unsent_[to].empty()) ends.push_back({queues_.writing(static_cast<int>(to)), POLLOUT, 0});
+  }
+  return poll(ends.data(), ends.size(), kPollMilliseconds) == 0;
+}
+
+template <class Ready>
+void SocketEndpoint::wait(int peer, const Ready& ready) {
+  for (;;) {
+    pump();
+    if (ready()) return;
+    world_->progress();
+    world_->check_alive();
+    if (ready()) return;
+    if (!sleep()) continue;
+    try {
+      Arrival none;
+      world_->probe(peer, {world_->most_tag(), {}}, none);  // throws if the peer has returned
+    } catch (const core::LostError&) {
+      pump();  // what it sent before that
+      if (!ready()) throw;
+      return;
+    }
+  }
+}
+
+class SentPending : public Pending {
+ public:
+  bool test() override { return true; }
+  void wait() override {}
+};
+
+// A received message, which stays where it is.
+class MessageParcel : public Parcel {
+ public:
+  MessageParcel(Bytes kept, const Arrival& arrived) : kept_(std::move(kept)) {
+    bytes = kept_;
+    arrival = arrived;
+  }
+
+ private:
+  const Bytes kept_;
+};
+
+class SocketTransport : public ForwardingTransport {
+ public:
+  SocketTransport(std::shared_ptr<Transport> below, std::shared_ptr<SocketEndpoint> endpoint,
+                  std::vector<int> world_ranks, std::uint64_t context)
+      : ForwardingTransport(std::move(below)),
+        endpoint_(std::move(endpoint)),
+        world_ranks_(std::move(world_ranks)),
+        context_(context) {}
+
+  std::string_view name() const override { return "sockets"; }
+  void send(int to, const Label& label, std::span<const std::byte> bytes) override {
+    check_alive();
+    endpoint_->send(in_world(to), head(label, bytes.size()), bytes);
+    endpoint_->wait_for_room(in_world(to));
+  }
+  std::unique_ptr<Pending> isend(int to, const Label& label,
+                                 std::span<const std::byte> bytes) override {
+    check_alive();
+    endpoint_->send(in_world(to), head(label, bytes.size()), bytes);
+    return std::make_unique<SentPending>();
+  }
+  Arrival recv(int from, const Label& label, std::span<std::byte> into) override;
+  std::unique_ptr<Parcel> recv_parcel(int from, const Label& label) override;
+  std::unique_ptr<Pending> irecv(int from, const Label& label, std::span<std::byte> into) override;
+  bool probe(int from, const Label& label, Arrival& arrival) override;
+  void progress() override {
+    endpoint_->progress();
+    below().progress();
+  }
+  void wait_until(int peer, const std::function<bool()>& ready) override {
+    endpoint_->wait(in_world(peer), ready);
+  }
+  std::unique_ptr<Transport> make_group(std::span<const int> members,
+                                        const MemoryRequest& request) override;
+
+  SocketEndpoint& endpoint() { return *endpoint_; }
+  Posted pattern(int from, const Label& label) const { return {context_, from, label}; }
+  int in_world(int rank) const {
+    return rank == any_source ? any_source : world_ranks_[static_cast<std::size_t>(rank)];
+  }
+  Message take(Posted& posted);
+  Arrival put(const Message& message, TypeCode type, std::span<std::byte> into) const;
+
+ private:
+  Head head(const Label& label, std::size_t bytes) const {
+    return {context_, bytes, rank(), in_world(rank()), label.tag, label.type};
+  }
+
+  std::shared_ptr<SocketEndpoint> endpoint_;
+  std::vector<int> world_ranks_;
+  std::uint64_t context_;
+};
+
+Arrival arrival_of(const Head& head) { return {head.source, head.tag, head.type, head.total}; }
+
+class ReceivePending : public Pending {
+ public:
+  ReceivePending(SocketTransport& transport, int from, const Label& label,
+                 std::span<std::byte> into)
+      : transport_(transport), posted_(transport.pattern(from, label)), into_(into) {
+    transport_.endpoint().post(posted_);
+  }
+  ~ReceivePending() override {
+    if (!is_done_ && std::uncaught_exceptions() == exceptions_) {
+      try {
+        wait();
+      } catch (const core::Error&) {  // the rank's next call throws it
+      }
+    }
+    transport_.endpoint().cancel(posted_);
+  }
+  bool test() override {
+    if (is_done_) return true;
+    transport_.progress();
+    if (!posted_.message) {
+      transport_.check_alive();
+      return false;
+    }
+    wait();
+    return true;
+  }
+  void wait() override {
+    if (std::exchange(is_done_, true)) return;
+    arrival = transport_.put(transport_.take(posted_), posted_.label.type, into_);
+  }
+  void wait_until(const std::function<bool()>& ready) override {
+    transport_.wait_until(posted_.from, ready);
+  }
+
+ private:
+  SocketTransport& transport_;
+  Posted posted_;
+  std::span<std::byte> into_;
+  bool is_done_ = false;
+  int exceptions_ = std::uncaught_exceptions();
+};
+
+// Waits for a message that is posted; whatever happens, it is not posted afterwards.
+Message SocketTransport::take(Posted& posted) {
+  struct Cancel {
+    SocketEndpoint& endpoint;
+    Posted& posted;
+    ~Cancel() { endpoint.cancel(posted); }
+  } const cancel{*endpoint_, posted};
+  endpoint_->wait(in_world(posted.from), [&] { return posted.message.has_value(); });
+  return std::move(*posted.message);
+}
+
+Arrival SocketTransport::put(const Message& message, TypeCode type,
+                             std::span<std::byte> into) const {
+  const Head& head = message.head;
+  check_fits({head.source, head.type, head.total}, {rank(), type, into.size()}, head.tag);
+  std::ranges::copy(message.bytes, into.begin());
+  return arrival_of(head);
+}
+
+Arrival SocketTransport::recv(int from, const Label& label, std::span<std::byte> into) {
+  Posted posted = pattern(from, label);
+  endpoint_->post(posted);
+  return put(take(posted), label.type, into);
+}
+
+std::unique_ptr<Parcel> SocketTransport::recv_parcel(int from, const Label& label) {
+  Posted posted = pattern(from, label);
+  endpoint_->post(posted);
+  Message message = take(posted);
+  const Head head = message.head;
+  check_fits({head.source, head.type, head.total}, {rank(), label.type, head.total}, head.tag);
+  return std::make_unique<MessageParcel>(std::move(message.bytes), arrival_of(head));
+}
+
+std::unique_ptr<Pending> SocketTransport::irecv(int from, const Label& label,
+                                                std::span<std::byte> into) {
+  return std::make_unique<ReceivePending>(*this, from, label, into);
+}
+
+bool SocketTransport::probe(int from, const Label& label, Arrival& arrival) {
+  check_alive();
+  const Message* const found = endpoint_->find(pattern(from, label));
+  if (found != nullptr) arrival = arrival_of(found->head);
+  return found != nullptr;
+}
+
+// The first member counts its groups, so that no two of them have one context.
+std::unique_ptr<Transport> SocketTransport::make_group(std::span<const int> members,
+                                                       const MemoryRequest& request) {
+  std::unique_ptr<Transport> group = below().make_group(members, request);
+  std::vector<int> world_ranks;
+  for (const int member : members) world_ranks.push_back(in_world(member));
+  std::uint64_t context = endpoint_->new_context();
+  const Label label{kSplitTag, type_code<std::uint64_t>()};
+  const auto bytes = std::as_writable_bytes(std::span(&context, 1));
+  if (group->rank() != 0) group->recv(0, label, bytes);
+  for (int rank = 1; rank < group->size() && group->rank() == 0; ++rank)
+    group->send(rank, label, bytes);
+  return std::make_unique<SocketTransport>(std::move(group), endpoint_, std::move(world_ranks),
+                                           context);
+}
+
+// --- buffered ---
+
+class BufferedSend : public Pending {
+ public:
+  BufferedSend(Transport& below, int to, const Label& label, std::span<const std::byte> bytes)
+      : buffer_(bytes.begin(), bytes.end()), sent_(below.isend(to, label, buffer_)) {}
+  bool test() override { return sent_->test(); }
+  void wait() override { sent_->wait(); }
+  void wait_until(const std::function<bool()>& ready) override { sent_->wait_until(ready); }
+
+ private:
+  const Bytes buffer_;
+  std::unique_ptr<Pending> sent_;
+};
+
+class BufferedReceive : public Pending {
+ public:
+  BufferedReceive(Transport& below, int from, const Label& label, std::span<std::byte> into)
+      : into_(into), buffer_(into.size()), received_(below.irecv(from, label, buffer_)) {}
+  bool test() override {
+    if (!received_->test()) return false;
+    finish();
+    return true;
+  }
+  void wait() override {
+    received_->wait();
+    finish();
+  }
+  void wait_until(const std::function<bool()>& ready) override { received_->wait_until(ready); }
+
+ private:
+  void finish() {
+    if (std::exchange(is_done_, true)) return;
+    arrival = received_->arrival;
+    std::copy_n(buffer_.begin(), arrival.bytes, into_.begin());
+  }
+  std::span<std::byte> into_;
+  Bytes buffer_;
+  std::unique_ptr<Pending> received_;
+  bool is_done_ = false;
+};
+
+class BufferedTransport : public ForwardingTransport {
+ public:
+  using ForwardingTransport::ForwardingTransport;
+  std::string_view name() const override { return "buffered"; }
+  void send(int to, const Label& label, std::span<const std::byte> bytes) override {
+    below().send(to, label, Bytes(bytes.begin(), bytes.end()));
+  }
+  Arrival recv(int from, const Label& label, std::span<std::byte> into) override {
+    BufferedReceive receive(below(), from, label, into);
+    receive.wait();
+    return receive.arrival;
+  }
+  std::unique_ptr<Parcel> recv_parcel(int from, const Label& label) override {
+    const std::unique_ptr<Parcel> there = below().recv_parcel(from, label);
+    return std::make_unique<MessageParcel>(Bytes(there->bytes.begin(), there->bytes.end()),
+                                           there->arrival);
+  }
+  std::unique_ptr<Pending> isend(int to, const Label& label,
+                                 std::span<const std::byte> bytes) override {
+    return std::make_unique<BufferedSend>(below(), to, label, bytes);
+  }
+  std::unique_ptr<Pending> irecv(int from, const Label& label, std::span<std::byte> into) override {
+    return std::make_unique<BufferedReceive>(below(), from, label, into);
+  }
+  std::unique_ptr<Transport> make_group(std::span<const int> members,
+                                        const MemoryRequest& request) override {
+    return buffered_transport(below().make_group(members, request));
+  }
+};
+
+}  // namespace
+
+std::unique_ptr<Transport> socket_transport(std::unique_ptr<Transport> world,
+                                            const SocketQueues& queues) {
+  std::vector<int> all(static_cast<std::size_t>(world->size()));
+  std::iota(all.begin(), all.end(), 0);
+  const std::shared_ptr<Transport> below = std::move(world);
+  return std::make_unique<SocketTransport>(below, std::make_shared<SocketEndpoint>(below, queues),
+                                           std::move(all), 0);
+}
+
+std::unique_ptr<Transport> buffered_transport(std::unique_ptr<Transport> below) {
+  return std::make_unique<BufferedTransport>(std::move(below));
+}
+
+}  // namespace tabane::comm

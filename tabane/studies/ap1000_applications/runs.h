@@ -1,0 +1,90 @@
+// One run of an application of the study ap1000-applications: with a set of mechanisms, on ranks
+// that are forked for it or on those of MPI.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <string>
+#include <tuple>
+#include <vector>
+
+#include "tabane/comm/collective/choice.h"
+#include "tabane/comm/grid.h"
+#include "tabane/core/temporary_file.h"
+#include "tabane/solver/solution.h"
+
+namespace tabane::lab::ap1000_applications {
+
+struct MechanismSet {
+  std::string name;      // "+broadcast"
+  std::string base;      // of the set that has one mechanism less; empty: there is none
+  bool messages = true;  // from rank to rank; else as comm/transport/conventional.h does
+  comm::Mechanisms collectives = {};
+  bool look_ahead = false;  // LINPACK sends its next panel while it works on this one
+};
+
+struct Run {
+  int application = 0, set = 0;  // numbers
+  int n = 0, ranks = 1;
+  comm::GridShape grid = {};  // zeros: as the application chooses
+  bool counts = false;        // counts calls, and measures no limit
+};
+
+struct Application {
+  std::string name;                        // "linpack", as in factors
+  std::string title;                       // "LINPACK"
+  std::string size;                        // what `n` is: "equations"
+  std::vector<const char*> steps;          // as the solver names them, see comm::Steps
+  std::vector<const char*> communication;  // those of them that are communication
+  std::vector<int> sizes, quick_sizes;     // n of the problems
+  int chart_size;                          // that of them which each set solves on all ranks
+  std::vector<MechanismSet> sets;          // those that use it; the last one is "all"
+  // All ranks call it. inputs: has the files that it reads, on rank 0.
+  solver::Solution (*solve)(comm::Comm&, const Run& run, const MechanismSet& set,
+                            const core::ScratchFolder& inputs);
+};
+const std::vector<Application>& applications();
+
+// A primitive that ranks call, see comm::CallCounter::Count; means of the ranks.
+struct Calls {
+  std::string call, how;
+  double calls = 0, seconds = 0;
+  auto fields() { return std::tie(call, how, calls, seconds); }
+};
+
+struct Outcome {
+  solver::Solution solution;
+  std::vector<Calls> calls;  // in the timed steps, if the run counts
+  auto fields() { return std::tie(solution, calls); }
+};
+
+// Pictures: base64 of PNG files.
+struct Pictures {
+  std::string box, mesh;
+};
+
+// Runs applications on the ranks of one transport. throws, all: as comm::launch().
+class Runner {
+ public:
+  Runner();
+  virtual ~Runner() = default;
+  virtual Outcome solve(const Run& run) = 0;
+  // Of matrix products, see solver::measure_product_rate().
+  virtual double product_rate(int ranks) = 0;
+  // Drawn in this process.
+  Pictures pictures() const;
+
+ protected:
+  const core::ScratchFolder& inputs() const { return inputs_; }
+
+ private:
+  core::ScratchFolder inputs_;
+};
+
+std::unique_ptr<Runner> forking_runner();
+
+// Calls body with a runner on rank 0, whose runs are on the first ranks of `world`; the other ranks
+// take part in these until body has returned. All ranks call it. throws: on rank 0, as body.
+void run_on(comm::Comm& world, const std::function<void(Runner&)>& body);
+
+}  // namespace tabane::lab::ap1000_applications
