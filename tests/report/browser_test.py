@@ -1,9 +1,11 @@
-"""Opens reports in headless Chromium: browser_test.py REPORT_SAMPLE [--screenshots DIRECTORY]
+"""Opens reports in headless Chromium: browser_test.py SOURCE [--screenshots DIRECTORY]
 
-REPORT_SAMPLE is the program that writes them.
+SOURCE is the program that writes them, or a folder of folders with a report.html.
 
-Checks that nothing is logged to the console, nothing is loaded, nothing is wider than the window at
-1280 and 400 pixels, and every drawing has a size, in light and in dark. Exits 77 without Chromium.
+Checks, at 1280 and 400 pixels, in light and in dark, that nothing is logged to the console, nothing
+is loaded, and nothing is wider than the window; that each figure shows one of its two drawings, with
+letters of 9 pixels or more, none of which is over another or cut off. Before that it spoils a
+drawing in each of these ways, and fails if the checks do not see it. Exits 77 without Chromium.
 """
 
 import base64
@@ -23,18 +25,41 @@ QUIET = ["--headless=new", "--no-sandbox", "--disable-gpu", "--disable-backgroun
          "--disable-component-update", "--disable-sync", "--no-first-run", "--disable-quic",
          "--disable-dev-shm-usage", "--hide-scrollbars"]
 
-MEASURE = """
+# Of every drawing that is seen: its figure, its box, and its texts with size, place and shape.
+DRAWINGS = """[...document.querySelectorAll('figure .plot svg')].filter(
+    s => box(s).width > 0).map(s => ({
+        figure: s.closest('figure').id, box: sides(s), frame: sides(s.closest('.plot')),
+        texts: [...s.querySelectorAll('text')].filter(t => t.textContent.trim()).map(t => ({
+            text: t.textContent.trim(), sides: sides(t),
+            size: parseFloat(getComputedStyle(t).fontSize) * s.getScreenCTM().a}))}))"""
+
+TOOLS = """
 const box = e => e.getBoundingClientRect();
+const sides = e => [box(e).left, box(e).top, box(e).right, box(e).bottom];
+"""
+
+MEASURE = TOOLS + """
 return {scroll: document.documentElement.scrollWidth, window: window.innerWidth,
         title: document.title,
-        svgs: [...document.querySelectorAll('figure .plot svg')].map(
-            s => [box(s).width, box(s).height]),
-        figures: document.querySelectorAll('figure').length,
+        figures: [...document.querySelectorAll('figure')].filter(
+            f => f.querySelector('.plot svg')).map(f => f.id),
+        drawings: DRAWINGS,
         background: getComputedStyle(document.body).backgroundColor,
         loaded: performance.getEntriesByType('resource').map(r => r.name)
                     .filter(n => !n.startsWith('data:')),
         record: JSON.parse(document.getElementById('record').textContent).schema_version};
-"""
+""".replace("DRAWINGS", DRAWINGS)
+
+# What a person would complain about, done to the first drawing that is seen.
+FAULTS = {
+    "letters of": "texts[0].parentNode.setAttribute('font-size', 4)",
+    " lies on ": "texts[1].parentNode.setAttribute('transform',"
+                 " texts[0].parentNode.getAttribute('transform')); texts[1].textContent ="
+                 " texts[0].textContent",
+    "is cut": "texts[0].parentNode.setAttribute('transform', 'translate(-9,50)')",
+    "0 drawings": "svg.style.display = 'none'",
+    "2 drawings": "for (const s of svg.parentNode.children) s.style.display = 'block'",
+}
 
 
 def wait_for(attempt):
@@ -129,6 +154,47 @@ def network_requests(browser, own):
     return asked
 
 
+def drawing_faults(drawings, figures):
+    """What is wrong with how figures are drawn: how often, how small, over each other, cut."""
+    faults = []
+    for figure in figures:
+        shown = sum(drawing["figure"] == figure for drawing in drawings)
+        if shown != 1:
+            faults.append(f"{figure}: {shown} drawings are shown")
+    for drawing in drawings:
+        left, top, right, bottom = drawing["box"]
+        if right - left < 100 or bottom - top < 50 or right > drawing["frame"][2] + 1:
+            faults.append(f"{drawing['figure']}: its box is {drawing['box']}")
+        texts = [(t["text"], t["sides"], t["size"]) for t in drawing["texts"]]
+        for text, sides, size in texts:
+            if size < 9:
+                faults.append(f"{drawing['figure']}: '{text}' has letters of {size:.1f} pixels")
+            if sides[0] < left - 1 or sides[1] < top - 2 or sides[2] > right + 1 \
+                    or sides[3] > bottom + 2:
+                faults.append(f"{drawing['figure']}: '{text}' is cut: {sides} of {drawing['box']}")
+        # Above and below the letters there is room in a box, more than 2 pixels of it.
+        for (one, a, _), (other, b, _) in itertools.combinations(texts, 2):
+            if min(a[2], b[2]) - max(a[0], b[0]) > 0.5 and min(a[3], b[3]) - max(a[1], b[1]) > 4:
+                faults.append(f"{drawing['figure']}: '{one}' lies on '{other}'")
+    return faults
+
+
+def blind_checks(browser, report):
+    """The faults that drawing_faults() does not see in a page that was sound before."""
+    blind = []
+    for seen_as, spoil in FAULTS.items():
+        browser.post("/url", {"url": report.resolve().as_uri()})
+        before = browser.script(MEASURE)
+        browser.script(TOOLS + "const svg = [...document.querySelectorAll('figure .plot svg')].find("
+                       "s => box(s).width > 0); const texts = svg.querySelectorAll('text');" + spoil)
+        after = browser.script(MEASURE)
+        new = set(drawing_faults(after["drawings"], after["figures"])) - set(
+            drawing_faults(before["drawings"], before["figures"]))
+        if not any(seen_as in fault for fault in new):
+            blind.append(f"does not see a drawing spoilt by {spoil}: {new}")
+    return blind
+
+
 def check(browser, report, width, scheme, screenshots):
     browser.devtools("Emulation.setDeviceMetricsOverride", width=width, height=900,
                      deviceScaleFactor=1, mobile=width < 600)
@@ -143,11 +209,11 @@ def check(browser, report, width, scheme, screenshots):
     faults += [f"asks for {url}" for url in network_requests(browser, own) + seen["loaded"]]
     if seen["scroll"] > seen["window"] or seen["window"] > width:
         faults.append(f"{seen['scroll']} pixels wide in a window of {seen['window']}")
-    if any(w < 100 or h < 50 for w, h in seen["svgs"]):
-        faults.append(f"a drawing without size: {seen['svgs']}")
-    drawings = len(list(report.parent.glob("*.svg")))
-    if len(seen["svgs"]) != drawings:
-        faults.append(f"{len(seen['svgs'])} drawings in the page, {drawings} beside it")
+    faults += drawing_faults(seen["drawings"], seen["figures"])
+    for ending in (".svg", ".narrow.svg"):
+        files = {each.name.removesuffix(ending) for each in report.parent.glob("*" + ending)}
+        if {name for name in files if "." not in name} != set(seen["figures"]):
+            faults.append(f"files *{ending}: {sorted(files)}, figures: {seen['figures']}")
     if seen["record"] != 2:
         faults.append("the record inside the page cannot be read")
     if seen["title"] == "owned":
@@ -172,11 +238,16 @@ def main(arguments):
         print("skipped: chromium and chromedriver are not installed")
         return 77
     with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as folder:
-        subprocess.run([arguments[0], folder], check=True)
-        reports = sorted(pathlib.Path(folder).glob("*/report.html"))
+        given = pathlib.Path(arguments[0])
+        if not given.is_dir():
+            subprocess.run([arguments[0], folder], check=True)
+        reports = sorted((given if given.is_dir() else pathlib.Path(folder)).glob("*/report.html"))
         failed = not reports
         browser = Browser(chromium, driver, pathlib.Path(folder, "profile"))
         try:
+            for fault in blind_checks(browser, reports[0]) if reports else []:
+                print(fault)
+                failed = True
             for report in reports:
                 backgrounds = {}
                 for width, scheme in itertools.product((1280, 400), ("light", "dark")):

@@ -4,6 +4,7 @@
 #include <fstream>
 #include <string>
 
+#include "tabane/lab/compare/compare.h"
 #include "tabane/lab/page/report.h"
 #include "tabane/lab/page/report_record_test.h"
 
@@ -22,5 +23,16 @@ int main(int argc, char** argv) {
   write("no_tables", testing::record_without_tables());
   write("study", testing::study_record());
   write("bench", testing::bench_record());
+  Record later = testing::full_record();
+  for (Result& result : later.results)
+    if (result.name.starts_with("memory.") && !result.samples.empty()) {
+      for (double& sample : result.samples) sample *= 1.4;
+      set_samples(result, result.samples);
+    }
+  write(
+      "same",
+      compare({{"before", testing::full_record()}, {"after", testing::full_record()}}, {}).record);
+  write("comparison",
+        compare({{"before", testing::full_record()}, {"after", std::move(later)}}, {}).record);
   write("hostile", testing::hostile_record());
 }

@@ -48,13 +48,15 @@ std::vector<Charted> charts_named(const std::string& name, const std::vector<Sid
   return charts;
 }
 
-// All curves: a colour per record, a shape per curve.
+// All curves: a colour per record, a shape per curve. Where shapes have names of their own, as in a
+// roofline, the key tells each name once, and the first line of a record tells its colour.
 View merged(const std::string& name, const std::vector<Charted>& charts,
             const std::vector<Side>& sides) {
   const Curves& first = charts.front().curves();
   Curves all{.x = first.x, .y = first.y, .series = {}};
   for (const Charted& chart : charts) {
     int shape = 0;
+    bool line_in_key = false;
     // A chart of levels alone is what a report states without a curve.
     for (Mark mark : chart.curves().marks) {
       if (!chart.curves().series.empty()) break;
@@ -65,15 +67,25 @@ View merged(const std::string& name, const std::vector<Charted>& charts,
       if (curve.role == Role::fitted) continue;
       curve.name = fmt::format("{}: {}", sides[chart.side].label, curve.name);
       curve.colour = static_cast<int>(chart.side);
-      curve.shape = shape++;
+      if (curve.shape == -1) {
+        curve.key = line_in_key ? "" : sides[chart.side].label;
+        line_in_key = true;
+      } else if (curve.key && &chart != &charts.front()) {
+        curve.key = "";
+      }
+      curve.shape = curve.shape.value_or(shape++);
       all.series.push_back(std::move(curve));
     }
   }
-  return {.name = name,
-          .title = charts.front().view->title,
-          .note = "All records in the same axes, a colour for each.",
-          .version = charts.front().view->version,
-          .content = std::move(all)};
+  return {
+      .name = name,
+      .title = charts.front().view->title,
+      .note = fmt::format("All records in the same axes, a colour for each.{}",
+                          name == "roofline" ? " The roofs of a record are, from left to right, "
+                                               "those of L1, L2, L3 and memory."
+                                             : ""),
+      .version = charts.front().view->version,
+      .content = std::move(all)};
 }
 
 const Curve* curve_named(const Curves& curves, const std::string& name) {
@@ -124,7 +136,7 @@ View ratios(const std::string& name, const std::vector<Charted>& charts,
       const Curve* other = curve_named(baseline.curves(), curve.name);
       if (other == nullptr || curve.role == Role::fitted) continue;
       Curve ratio = ratio_of(curve, *other);
-      if (ratio.x.empty()) continue;
+      if (ratio.x.size() < 2) continue;
       ratio.name = fmt::format("{}: {}", sides[chart.side].label, curve.name);
       ratio.colour = static_cast<int>(chart.side);
       ratio.shape = shape++;

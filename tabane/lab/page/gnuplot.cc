@@ -35,21 +35,25 @@ Drawing draw_in(const fs::path& directory, const std::string& stem, const std::s
                     {.timeout_seconds = std::chrono::duration<double>(limit).count()});
   } catch (const core::SystemError& error) {
     const bool missing = program_file(program).find('/') == std::string::npos;
-    return {"", fmt::format("{} cannot be run: {}", program, std::strerror(error.code())), missing};
+    return {"", "", fmt::format("{} cannot be run: {}", program, std::strerror(error.code())),
+            missing};
   }
   if (run.timed_out)
-    return {"",
+    return {"", "",
             fmt::format("{} did not end within {} s on {}.gp and was killed", program,
                         static_cast<double>(limit.count()) / 1000, stem),
             false, true};
   if (!run.ok())
-    return {"", fmt::format("{} failed on {}.gp: {}", program, stem, first_line(run.errors)),
+    return {"", "", fmt::format("{} failed on {}.gp: {}", program, stem, first_line(run.errors)),
             false};
-  const fs::path drawn = directory / (stem + ".svg");
-  std::string svg = fs::exists(drawn) ? core::read_file(drawn) : "";
-  if (svg.find("</svg>") == std::string::npos)
-    return {"", fmt::format("{} wrote no {}.svg", program, stem), false};
-  return {std::move(svg), "", false};
+  const auto drawn = [&](const char* ending) {
+    const fs::path file = directory / (stem + ending);
+    std::string svg = fs::exists(file) ? core::read_file(file) : "";
+    return svg.find("</svg>") == std::string::npos ? "" : svg;
+  };
+  Drawing drawing{drawn(".svg"), drawn(".narrow.svg"), ""};
+  if (drawing.svg.empty()) drawing.error = fmt::format("{} wrote no {}.svg", program, stem);
+  return drawing;
 }
 
 }  // namespace
@@ -59,7 +63,7 @@ Drawing run_gnuplot(const std::string& stem, const std::string& script, const st
   try {
     return draw_in(core::ScratchFolder("tabane-figure").path(), stem, script, data, program, limit);
   } catch (const core::SystemError& error) {
-    return {"", fmt::format("gnuplot has no files to work on: {}", error.what()), false};
+    return {"", "", fmt::format("gnuplot has no files to work on: {}", error.what()), false};
   }
 }
 
@@ -81,7 +85,7 @@ void remove_figures(const std::filesystem::path& directory) {
     const auto begin = at + open.size();
     const std::string stem = page.substr(begin, page.find('"', begin) - begin);
     std::error_code ignored;
-    for (const char* extension : {".gp", ".dat", ".svg"})
+    for (const char* extension : {".gp", ".dat", ".svg", ".narrow.svg"})
       if (is_stem(stem)) std::filesystem::remove(directory / (stem + extension), ignored);
   }
 }
@@ -93,6 +97,7 @@ std::optional<std::string> draw(std::vector<Figure>& figures) {
   for (auto& figure : figures) {
     Drawing drawing = run_gnuplot(figure.id, figure.script, figure.data);
     figure.svg = std::move(drawing.svg);
+    figure.narrow_svg = std::move(drawing.narrow);
     if (drawing.missing)
       return "The report has tables but no drawings: gnuplot is not installed (Debian: "
              "gnuplot-nox).";
@@ -114,7 +119,9 @@ std::optional<std::string> write_report(const Record& record,
   for (const auto& figure : figures) {
     core::write_output(directory / (figure.id + ".gp"), figure.script);
     core::write_output(directory / (figure.id + ".dat"), figure.data);
-    if (!figure.svg.empty()) core::write_output(directory / (figure.id + ".svg"), figure.svg);
+    for (const auto& [ending, svg] :
+         {std::pair(".svg", figure.svg), std::pair(".narrow.svg", figure.narrow_svg)})
+      if (!svg.empty()) core::write_output(directory / (figure.id + ending), svg);
   }
   core::write_output(directory / "report.html", render_html(record, figures));
   return remark;

@@ -14,7 +14,7 @@ std::vector<std::string> heights_of_marks(const std::vector<Mark>& marks) {
   Curves curves{{"run", ""}, {"time", "s"}, {{.name = "a", .x = {0, 100}, .y = {1, 2}}}};
   curves.marks = marks;
   Figure figure{.id = "x"};
-  EXPECT_TRUE(plot(figure, curves));
+  EXPECT_TRUE(plot(figure, curves, kWide));
   std::vector<std::string> heights;
   std::istringstream lines(figure.script);
   for (std::string line; std::getline(lines, line);) {
@@ -28,7 +28,52 @@ TEST(PlotOfCurves, PutsNamesOfMarksThatAreNearBelowEachOther) {
   EXPECT_EQ(heights_of_marks({{40, "looking"}, {80, "racing"}}),
             (std::vector<std::string>{"0.965", "0.965"}));
   EXPECT_EQ(heights_of_marks({{40, "looking"}, {42, "racing"}, {90, "proof"}}),
-            (std::vector<std::string>{"0.965", "0.91 ", "0.965"}));
+            (std::vector<std::string>{"0.965", "0.908", "0.965"}));
+}
+
+std::string script_of(const Curves& curves, Format format = kWide) {
+  Figure figure{.id = "x"};
+  EXPECT_TRUE(plot(figure, curves, format));
+  return figure.script;
+}
+
+TEST(PlotOfCurves, HasWholeTicksOnAnAxisOfWholeNumbers) {
+  const auto ticks = [](std::vector<double> x, Format format) {
+    const std::vector<double> y(x.size(), 1);
+    const std::string script = script_of({{"other cores at work", ""},
+                                          {"latency", "ns"},
+                                          {{.name = "a", .x = std::move(x), .y = y}}},
+                                         format);
+    const auto at = script.find("set xtics ");
+    return at == std::string::npos ? "" : script.substr(at + 10, script.find('\n', at) - at - 10);
+  };
+  EXPECT_EQ(ticks({0, 1}, kWide), "1");
+  EXPECT_EQ(ticks({0, 1, 8}, kWide), "1");
+  EXPECT_EQ(ticks({0, 1, 8}, kNarrow), "2");
+  EXPECT_EQ(ticks({0, 300}, kWide), "50");
+  EXPECT_EQ(ticks({0, 0.5, 1}, kWide), "");
+}
+
+TEST(PlotOfCurves, HasTicksWhereAnAxisIsShort) {
+  const auto ticks = [](double low, double high) {
+    const std::string script = script_of(
+        {{"x", ""}, {"ratio", "ratio", true}, {{.name = "a", .x = {1, 2}, .y = {low, high}}}});
+    const auto at = script.find("set ytics (");
+    return std::count(script.begin() + long(at), script.begin() + long(script.find('\n', at)), ',');
+  };
+  EXPECT_GE(ticks(1, 1.01), 2);
+  EXPECT_GE(ticks(1, 3), 2);
+  EXPECT_LE(ticks(1e-9, 1e9), 8);
+}
+
+TEST(PlotOfCurves, DrawsAFittedLineAboveTheCurves) {
+  const Curve measured{.name = "a", .x = {1, 2}, .y = {1, 2}};
+  Curve fitted = measured;
+  fitted.role = Role::fitted;
+  const std::string script = script_of({{"x", ""}, {"y", ""}, {measured, fitted, measured}});
+  EXPECT_LT(script.find("data index 2"), script.find("data index 1"));
+  EXPECT_NE(script.find("index 1 using 1:2 with lines lw 1.8 dt 2 lc rgb '#000000'"),
+            std::string::npos);
 }
 
 TEST(RunGnuplot, SaysThatTheProgramIsMissing) {
@@ -82,7 +127,7 @@ TEST(RunGnuplot, IsMissingOnlyIfThereIsNoSuchFile) {
 
 TEST(RunGnuplot, DrawsDataBesideTheScript) {
   const Drawing drawing =
-      run_gnuplot("x", script_head("x", {}) + "plot data title 'curve'\n", "1 2\n2 3\n");
+      run_gnuplot("x", script_head("x", kWide, 400) + "plot data title 'curve'\n", "1 2\n2 3\n");
   if (drawing.missing) GTEST_SKIP() << drawing.error;
   EXPECT_EQ(drawing.error, "");
   EXPECT_NE(drawing.svg.find("curve"), std::string::npos);
@@ -99,9 +144,9 @@ constexpr const char* kSvg =
     "<path stroke='rgb(  0,   0,   0)'/><path stroke='rgb(1,2,3)'/></g>\n</g>\n</svg>\n";
 
 TEST(InlineSvg, ScalesAndTakesItsColoursFromThePage) {
-  const std::string svg = inline_svg(kSvg, "fig", "a & b");
-  EXPECT_TRUE(
-      svg.starts_with("<svg viewBox=\"0 0 640 400\" role=\"img\" aria-label=\"a &amp; b\">"));
+  const std::string svg = inline_svg(kSvg, "fig", "a & b", "wide");
+  EXPECT_TRUE(svg.starts_with(
+      "<svg class=wide viewBox=\"0 0 640 400\" role=\"img\" aria-label=\"a &amp; b\">"));
   EXPECT_TRUE(svg.ends_with("</svg>\n"));
   for (const char* gone : {"black", "#ffffff", "<title>", "<?xml", "width=\"640\"", "rgb("})
     EXPECT_EQ(svg.find(gone), std::string::npos) << gone;
@@ -111,14 +156,14 @@ TEST(InlineSvg, ScalesAndTakesItsColoursFromThePage) {
 }
 
 TEST(InlineSvg, GivesIdsOfItsOwn) {
-  const std::string svg = inline_svg(kSvg, "fig", "");
+  const std::string svg = inline_svg(kSvg, "fig", "", "wide");
   EXPECT_NE(svg.find("id='fig-gpDot'"), std::string::npos);
   EXPECT_NE(svg.find("href='#fig-gpDot'"), std::string::npos);
 }
 
 TEST(InlineSvg, IsEmptyForWhatGnuplotDidNotWrite) {
-  EXPECT_EQ(inline_svg("", "fig", ""), "");
-  EXPECT_EQ(inline_svg("<svg></svg>", "fig", ""), "");
+  EXPECT_EQ(inline_svg("", "fig", "", "wide"), "");
+  EXPECT_EQ(inline_svg("<svg></svg>", "fig", "", "wide"), "");
 }
 
 }  // namespace

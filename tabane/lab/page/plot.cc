@@ -26,30 +26,63 @@ std::string joined_ticks(char axis, const std::vector<std::string>& ticks) {
   return fmt::format("set {}tics ({})\n", axis, fmt::join(ticks, ", "));
 }
 
-// Binary sizes at powers of two, at most about 9 of them.
-std::string byte_ticks(char axis, double low, double high) {
+// Binary sizes at powers of two, at most `most` of them.
+std::string byte_ticks(char axis, double low, double high, int most) {
   const int first = static_cast<int>(std::ceil(std::log2(low) - 1e-9));
   const int last = static_cast<int>(std::floor(std::log2(high) + 1e-9));
   int step = 1;
-  while ((last - first) / step > 8) ++step;
+  while ((last - first) / step >= most) ++step;
   std::vector<std::string> ticks;
   for (int k = first + (step - first % step) % step; k <= last; k += step)
     ticks.push_back(tick(show(std::exp2(k), "B"), std::exp2(k)));
   return fmt::format("set logscale {} 2\n", axis) + joined_ticks(axis, ticks);
 }
 
-// 1, 2 and 5 of every decade, or the decades alone when there are many.
-std::string decade_ticks(char axis, double low, double high) {
+// The smallest of … 0.5, 1, 2, 5, 10 … with at most `most` steps between the ends.
+double round_step(double between, int most) {
+  double step = std::pow(10.0, std::floor(std::log10(between / most)));
+  for (int i = 0; between / step > most; ++i) step *= i % 3 == 1 ? 2.5 : 2;
+  return step;
+}
+
+// The finest of all digits, 1, 2 and 5, and 1 of every first, second … decade with at most `most`
+// ticks; equal steps where there are fewer than three digits.
+std::string decade_ticks(char axis, double low, double high, int most) {
   const int first = static_cast<int>(std::floor(std::log10(low)));
   const int last = static_cast<int>(std::ceil(std::log10(high)));
   std::vector<std::string> ticks;
-  for (int decade = first; decade <= last; ++decade)
-    for (int digit : {1, 2, 5}) {
-      const double x = digit * std::pow(10.0, decade);
-      if (x < low || x > high || (digit != 1 && last - first > 4)) continue;
-      ticks.push_back(tick(fmt::format("{:g}", x), x));
-    }
+  for (int fineness = 0; fineness == 0 || std::ssize(ticks) > most; ++fineness) {
+    ticks.clear();
+    for (int decade = first; decade <= last; decade += std::max(1, fineness - 1))
+      for (int digit = 1; digit < (fineness < 2 ? 10 : 2); ++digit) {
+        const double x = digit * std::pow(10.0, decade);
+        const bool fine = fineness == 0 || digit == 1 || digit == 2 || digit == 5;
+        if (fine && x >= low && x <= high) ticks.push_back(tick(fmt::format("{:g}", x), x));
+      }
+  }
+  if (ticks.size() < 3 && high > low && high < 10 * low) {
+    ticks.clear();
+    const double step = round_step(high - low, 5);
+    for (double k = std::ceil(low / step); k * step <= high; ++k)
+      ticks.push_back(tick(fmt::format("{:g}", k * step), k * step));
+  }
   return fmt::format("set logscale {} 10\n", axis) + joined_ticks(axis, ticks);
+}
+
+// Counts on a logarithmic axis, without those that have no room behind the one before.
+std::string count_ticks(char axis, const std::set<double>& values, const Extent& range,
+                        Format format) {
+  std::vector<std::string> ticks;
+  const double width = 0.8 * format.width / std::log(range.high / range.low);
+  double free_from = 0;
+  for (const double v : values) {
+    const std::string label = fmt::format("{:g}", v);
+    const double at = width * std::log(v / range.low), half = format.text(label.size() + 1) / 2;
+    if (!ticks.empty() && at - half < free_from) continue;
+    ticks.push_back(tick(label, v));
+    free_from = at + half;
+  }
+  return fmt::format("set logscale {} 2\n", axis) + joined_ticks(axis, ticks);
 }
 
 // "memory.latency" gives "memory_latency".
@@ -62,10 +95,9 @@ std::string file_stem(std::string_view name) {
   return stem.empty() ? "figure" : stem;
 }
 
-bool counts(const std::set<double>& values) {
-  return !values.empty() && values.size() <= kMostTicks &&
-         std::all_of(values.begin(), values.end(),
-                     [](double v) { return v == std::floor(v) && v > 0; });
+bool whole(const std::set<double>& values) {
+  return !values.empty() &&
+         std::all_of(values.begin(), values.end(), [](double v) { return v == std::floor(v); });
 }
 
 }  // namespace
@@ -81,20 +113,33 @@ std::string_view heat_palette() {
          "4 '#26828e', 5 '#1f9e89', 6 '#35b779', 7 '#6ece58', 8 '#b5de2b', 9 '#fde725')\n";
 }
 
-std::string script_head(std::string_view id, Size size) {
+std::string script_head(std::string_view id, Format format, double height) {
   return fmt::format(
-      "set terminal svg size {1},{2} noenhanced font 'sans-serif,14' background '#ffffff' "
+      "set terminal svg size {1},{2:.0f} noenhanced font 'sans-serif,{3}' background '#ffffff' "
       "standalone\n"
       "set encoding utf8\n"
-      "set output '{0}.svg'\n"
+      "set output '{0}{4}.svg'\n"
       "data = '{0}.dat'\n"
-      "set border 3 lc rgb '{3}'\n"
-      "set tics nomirror scale 0.5 textcolor rgb '{3}'\n"
+      "set border 3 lc rgb '{5}'\n"
+      "set tics nomirror scale 0.5 textcolor rgb '{5}'\n"
       "set mxtics 1\nset mytics 1\n"
-      "set grid x y lt 1 lw 1 lc rgb '{4}'\n"
-      "set key above left Left reverse samplen 2 width 1\n"
-      "set xlabel textcolor rgb '{3}'\nset ylabel textcolor rgb '{3}'\n",
-      id, size.width, size.height, kAxisColour, kGridColour);
+      "set grid x y lt 1 lw 1 lc rgb '{6}'\n"
+      "set xlabel offset 0,0.4 textcolor rgb '{5}'\nset ylabel textcolor rgb '{5}'\n",
+      id, format.width, height, format.font, format.suffix(), kAxisColour, kGridColour);
+}
+
+Key key_below(std::size_t entries, std::size_t longest, Format format, double width,
+              double height) {
+  // As gnuplot draws it: characters of 0.65, lines of 1.5 font sizes, a sample before each name.
+  const double entry = (0.65 * double(longest) + 4) * format.font;
+  const auto columns = std::clamp<std::size_t>(std::size_t(width / entry), 1, entries);
+  const double rows = 1.5 * format.font * double((entries + columns - 1) / columns);
+  const double axis = 4.2 * format.font;
+  return {
+      height + rows,
+      fmt::format("set key at screen 0.01, screen 0 bottom left Left reverse samplen 1.5 width 0 "
+                  "horizontal maxcols {}\nset bmargin at screen {:.4f}\n",
+                  columns, (rows + axis) / (height + rows))};
 }
 
 std::string tick(std::string_view label, double place) {
@@ -113,28 +158,26 @@ std::string label_ticks(char axis, const std::vector<std::string>& labels,
 }
 
 std::string axis_ticks(char name, const Axis& axis, const Extent& range, const Shown& shown,
-                       const std::set<double>& values) {
+                       const std::set<double>& values, Format format) {
   double low = range.low * shown.factor, high = range.high * shown.factor;
+  const int most = name == 'y' ? 9 : static_cast<int>(0.8 * format.width / format.text(8));
   std::string out;
   if (axis.log) {
     // Room for the points at the ends; above the curves also for their names.
     const double room = name == 'y' ? 1.4 : 1.15;
     low /= room;
     high *= room;
-    if (axis.unit == "B" && name == 'x') {
-      out = byte_ticks(name, low, high);
-    } else if (name == 'x' && counts(values)) {
-      std::vector<std::string> ticks;
-      for (const double v : values) ticks.push_back(tick(fmt::format("{:g}", v), v));
-      out = fmt::format("set logscale {} 2\n", name) + joined_ticks(name, ticks);
-    } else {
-      out = decade_ticks(name, low, high);
-    }
+    if (axis.unit == "B" && name == 'x')
+      out = byte_ticks(name, low, high, most);
+    else if (name == 'x' && whole(values) && *values.begin() > 0 && values.size() <= kMostTicks)
+      out = count_ticks(name, values, range, format);
+    else
+      out = decade_ticks(name, low, high, most);
   } else if (name == 'y') {
     low = std::min(0.0, low);
     high *= 1.08;
-  } else if (high <= kMostTicks && counts(values)) {
-    out = "set xtics 1\n";
+  } else if (whole(values)) {
+    out = fmt::format("set xtics {:g}\n", std::max(1.0, round_step(high - low, most)));
   }
   if (!(low < high)) high = low + 1;
   return out + fmt::format("set {}range [{:.6g}:{:.6g}]\n", name, low, high);
@@ -149,10 +192,12 @@ std::optional<Figure> figure_of(const View& view) {
   const bool drawn = std::visit(
       [&](const auto& content) {
         using T = std::decay_t<decltype(content)>;
-        if constexpr (std::is_same_v<T, Rows> || std::is_same_v<T, Image>)
-          return false;
-        else
-          return plot(figure, content);
+        if constexpr (!std::is_same_v<T, Rows> && !std::is_same_v<T, Image>) {
+          if (!plot(figure, content, kWide)) return false;
+          figure.script += "reset\n";
+          return plot(figure, content, kNarrow);
+        }
+        return false;
       },
       view.content);
   if (!drawn) return std::nullopt;
@@ -182,9 +227,8 @@ std::vector<Figure> make_figures(const Record& record) {
 
 namespace {
 
-constexpr std::size_t kLabelled = 32;    // up to here every row has its label
-constexpr std::size_t kWithValues = 16;  // up to here there is room for the values
-constexpr std::size_t kDrawn = 128;      // more rows than this are drawn in blocks
+constexpr std::size_t kDrawn = 128;       // more rows than this are drawn in blocks
+constexpr std::size_t kLongestTick = 14;  // characters of a row's name
 
 using Value = std::optional<double>;
 
@@ -212,7 +256,8 @@ Value own_value(const Matrix& matrix, std::size_t row) {
   return matrix.values[row][static_cast<std::size_t>(at - matrix.columns.begin())];
 }
 
-std::string matrix_data(const Matrix& matrix, const Shown& shown, std::size_t step) {
+std::string matrix_data(const Matrix& matrix, const Shown& shown, std::size_t step,
+                        std::size_t& longest) {
   std::string out = "# column row value label\n";
   for (std::size_t i = 0; i < matrix.rows.size(); i += step) {
     for (std::size_t j = 0; j < matrix.columns.size(); j += step) {
@@ -225,21 +270,31 @@ std::string matrix_data(const Matrix& matrix, const Shown& shown, std::size_t st
                               : fmt::format("{:.{}f}", drawn, drawn < 10 ? 1 : 0);
       if (const Value own = own_value(matrix, i); matrix.own_first && own && *own > 0)
         label += fmt::format(" ({:.2f})", *x / *own);
+      longest = std::max(longest, label.size());
       out += fmt::format("{} {} {:.6g} \"{}\"\n", j / step, i / step, drawn, plot_label(label));
     }
   }
   return out;
 }
 
-std::string ticks(char axis, const std::vector<std::string>& labels, std::size_t block) {
-  const std::size_t step = labels.size() <= kLabelled ? 1 : (labels.size() + 7) / 8;
+// Every label that has room, and every second, third … where there is none: a label needs `room`
+// squares.
+std::string ticks(char axis, const std::vector<std::string>& labels, std::size_t block,
+                  double room) {
+  const auto step = block * std::max<std::size_t>(1, std::size_t(std::ceil(room)));
   std::vector<std::string> shown;
   std::vector<double> places;
   for (std::size_t i = 0; i < labels.size(); i += step) {
-    shown.push_back(plot_label(labels[i], 14));
+    shown.push_back(plot_label(labels[i], kLongestTick));
     places.push_back(static_cast<double>(i) / static_cast<double>(block));
   }
   return label_ticks(axis, shown, places);
+}
+
+std::size_t longest_of(const std::vector<std::string>& labels) {
+  std::size_t longest = 0;
+  for (const std::string& label : labels) longest = std::max(longest, label.size());
+  return std::min(longest, kLongestTick);
 }
 
 std::string frame(const Matrix& matrix) {
@@ -253,52 +308,76 @@ std::string frame(const Matrix& matrix) {
 }
 
 // The values, light on dark colours and dark on light ones.
-std::string labels(double middle) {
+std::string labels(double middle, int font) {
   return fmt::format(
-      ", \\\n     data using 1:2:($3 < {0:.6g} ? strcol(4) : '') with labels font ',12' textcolor "
+      ", \\\n     data using 1:2:($3 < {0:.6g} ? strcol(4) : '') with labels font ',{1}' textcolor "
       "rgb '#fefefe', \\\n     data using 1:2:($3 >= {0:.6g} ? strcol(4) : '') with labels font "
-      "',12' textcolor rgb '#111111'",
-      middle);
+      "',{1}' textcolor rgb '#111111'",
+      middle, font);
 }
 
 }  // namespace
 
-bool plot(Figure& figure, const Matrix& matrix) {
+bool plot(Figure& figure, const Matrix& matrix, Format format) {
   const std::vector<double> values = all_values(matrix);
   const std::set<double> different(values.begin(), values.end());
   // One or two numbers are read faster than a colour bar.
   if (different.size() < 3) return false;
-  const std::size_t rows = matrix.rows.size(), columns = matrix.columns.size();
-  const std::size_t step = (std::max(rows, columns) + kDrawn - 1) / kDrawn;
+  const std::size_t step =
+      (std::max(matrix.rows.size(), matrix.columns.size()) + kDrawn - 1) / kDrawn;
+  const auto rows = double((matrix.rows.size() - 1) / step + 1);
+  const auto columns = double((matrix.columns.size() - 1) / step + 1);
   const Shown shown = shown_in(core::median(values), matrix.unit);
   const bool many = !matrix.colours && values.size() > 64;  // then outliers would take all colours
   double low = (many ? core::quantile(values, 0.05) : *different.begin()) * shown.factor;
   double high = (many ? core::quantile(values, 0.95) : *different.rbegin()) * shown.factor;
   if (high - low < 0.02 * std::fabs(high)) low *= 0.99, high *= 1.01;
-  if (many) figure.caption += " Colours span the 5 % to the 95 % quantile.";
   double middle = low + 0.6 * (high - low);
   if (matrix.colours) {
     low = matrix.colours->low * shown.factor, high = matrix.colours->high * shown.factor;
     middle = low * std::pow(high / low, 0.6);
   }
-  if (step > 1)
-    figure.caption += fmt::format(" Each square is the median of {0} × {0} pairs.", step);
-  figure.data = matrix_data(matrix, shown, step);
-  const int height = std::clamp(160 + 44 * static_cast<int>(rows), 280, 620);
-  figure.script = script_head(figure.id, {640, height}) + std::string(heat_palette()) +
-                  ticks('x', matrix.columns, step) + ticks('y', matrix.rows, step) + frame(matrix);
-  if (matrix.colours) figure.script += "set logscale cb 2\n";
-  if (columns > 8 && columns <= kLabelled) figure.script += "set xtics rotate by 90 right\n";
+  if (!format.narrow()) {  // once, not for every drawing
+    if (many) figure.caption += " Colours span the 5 % to the 95 % quantile.";
+    if (step > 1)
+      figure.caption += fmt::format(" Each square is the median of {0} × {0} pairs.", step);
+  }
+  // Room around the squares: names of rows, the bar of colours, names of columns.
+  std::size_t longest = 0;
+  figure.data = matrix_data(matrix, shown, step, longest);
+  const double left = format.text(longest_of(matrix.rows)) + 3 * format.font;
+  const double right = 6.5 * format.font;
+  const double square = (format.width - left - right) / columns;
+  const double across = format.text(longest_of(matrix.columns) + 1);
+  const bool upright = across > square && format.line() <= 2 * square;
+  const double below = (upright ? across : format.line()) + 3 * format.font;
+  const double line = std::clamp(square, format.line(), 3.2 * format.font);
+  const double height = std::min(rows * line, double(format.width)) + below + 20;
+  figure.script += script_head(figure.id, format, height) + std::string(heat_palette()) +
+                   ticks('x', matrix.columns, step, (upright ? format.line() : across) / square) +
+                   ticks('y', matrix.rows, step, rows * format.line() / (height - below - 20)) +
+                   frame(matrix);
+  if (upright) figure.script += "set xtics rotate by 90 right\n";
+  const int font = std::min(format.font, 12);
   figure.script += fmt::format(
       "set border 0\nunset grid\nunset key\n"
+      "set lmargin at screen {9:.4f}\nset rmargin at screen {10:.4f}\n"
+      "set bmargin at screen {11:.4f}\nset tmargin at screen {12:.4f}\n"
       "set xrange [-0.5:{0}.5]\nset yrange [{1}.5:-0.5]\n"
-      "set cbrange [{2:.6g}:{3:.6g}]\nset cblabel '{4}' textcolor rgb '{5}'\n"
+      "set cbrange [{2:.6g}:{3:.6g}]\nset format cb '{14}'\n{13}"
+      "set label '{4}' at screen 0.99, screen {15:.4f} right textcolor rgb '{5}'\n"
       "set xlabel '{6}'\nset ylabel '{7}'\n"
       "plot data using 1:2:(0.5):(0.5):3 with boxxyerror fs solid noborder lc palette{8}\n",
-      (columns - 1) / step, (rows - 1) / step, low, high,
-      plot_label(shown.unit.empty() ? matrix.unit : shown.unit), kAxisColour,
+      columns - 1, rows - 1, low, high,
+      plot_label(shown.unit.empty() ? matrix.unit : shown.unit, 10), kAxisColour,
       plot_label(matrix.column_axis), plot_label(matrix.row_axis),
-      columns <= kWithValues ? labels(middle) : "");
+      0.64 * font * double(longest) < square ? labels(middle, font) : "", left / format.width,
+      1 - right / format.width, below / height, 1 - 10 / height,
+      matrix.colours ? "set logscale cb 2\n"
+                     : fmt::format("set cbtics {:g}\n",
+                                   round_step(high - low, std::max(1, int((height - below - 20) /
+                                                                          (1.5 * format.line()))))),
+      high < 1e5 ? "%g" : "%.1s%c", format.line() / 2 / height);
   return true;
 }
 

@@ -21,9 +21,9 @@ struct Figure {
   std::string id;    // file stem: "roofline"
   std::string title;
   std::string caption;          // reads the figure aloud, with its numbers
-  std::string script;           // gnuplot; reads id.dat, writes id.svg
+  std::string script;           // gnuplot; reads id.dat, writes id.svg and id.narrow.svg
   std::string data;             // the text of id.dat
-  std::string svg;              // empty if gnuplot is missing or failed
+  std::string svg, narrow_svg;  // empty if gnuplot is missing or failed
   std::string data_table_html;  // the same data as an HTML table
 };
 
@@ -66,17 +66,33 @@ std::string_view heat_palette();
 
 // ---- scripts ----
 
-struct Size {
-  int width = 640, height = 400;  // in SVG units
+// Every chart is drawn twice: for screens and paper, and for phones.
+struct Format {
+  int width, font;  // in SVG units, pixels of a phone
+
+  bool narrow() const { return width < 500; }
+  std::string suffix() const { return narrow() ? ".narrow" : ""; }
+  // Room for a text of so many characters, in the widest of the usual fonts.
+  double text(std::size_t characters) const { return 0.64 * font * double(characters); }
+  double line() const { return 1.3 * font; }
 };
+inline constexpr Format kWide{720, 14}, kNarrow{340, 11};
 
 // The first lines of every script: terminal, output, style.
-std::string script_head(std::string_view id, Size size);
+std::string script_head(std::string_view id, Format format, double height);
 // "set AXIStics" with the labels at 0, 1, 2 …, or at these places.
 std::string label_ticks(char axis, const std::vector<std::string>& labels,
                         const std::vector<double>& places = {});
 // "'label' place" for "set xtics (…)".
 std::string tick(std::string_view label, double place);
+
+// "set key" with room for so many entries and the axis below a chart of this size, and the height of
+// both together. Wider than the chart gnuplot makes no key.
+struct Key {
+  double height = 0;
+  std::string script;
+};
+Key key_below(std::size_t entries, std::size_t longest, Format format, double width, double height);
 
 // What an axis must show: the finite ones of some values, on a logarithmic axis the positive ones.
 struct Extent {
@@ -95,16 +111,18 @@ struct Extent {
   bool empty() const { return !(low <= high); }
 };
 
-// Scale, range and ticks of an axis: sizes at powers of two, counts where they were measured, else
-// decades or what gnuplot chooses. `shown`: the unit in which values are drawn. values: counts.
+// Scale, range and ticks of an axis: sizes at powers of two, counts where they were measured, whole
+// numbers at whole numbers, else decades or what gnuplot chooses. `shown`: the unit in which values
+// are drawn. values: where there are points.
 std::string axis_ticks(char name, const Axis& axis, const Extent& range, const Shown& shown,
-                       const std::set<double>& values);
+                       const std::set<double>& values, Format format);
 
 // ---- the kinds of charts ----
 
-// Null if there is too little to draw. The figure has title, caption and tables already.
-bool plot(Figure& figure, const Curves& curves);
-bool plot(Figure& figure, const Matrix& matrix);
-bool plot(Figure& figure, const Bars& bars);
+// Adds the drawing in this format to the script, and sets the data, which all formats share. False
+// if there is too little to draw. The figure has title, caption and tables already.
+bool plot(Figure& figure, const Curves& curves, Format format);
+bool plot(Figure& figure, const Matrix& matrix, Format format);
+bool plot(Figure& figure, const Bars& bars, Format format);
 
 }  // namespace tabane::lab

@@ -2,12 +2,13 @@
 
 #include <algorithm>
 #include <array>
-#include <map>
 
 #include "tabane/lab/page/plot.h"
 
 namespace tabane::lab {
 namespace {
+
+constexpr const char* kBand = "95 % interval";
 
 // NaN is gnuplot's word for a point that is not there.
 std::string number(double v) { return std::isfinite(v) ? fmt::format("{:.6g}", v) : "NaN"; }
@@ -40,24 +41,30 @@ struct Look {
   bool dashed = false;
 };
 
+// The name of a curve in the key; empty: none.
+std::string key_of(const Curve& curve) {
+  return curve.role == Role::fitted ? "" : plot_label(curve.key.value_or(curve.name));
+}
+
+bool bounded(const Curve& curve) { return !curve.low.empty() && !curve.high.empty(); }
+
 std::string plot_of(const Curve& curve, std::size_t index, const Look& look, bool crowded) {
   const std::string data = fmt::format("data index {} using ", index);
-  const std::string key = plot_label(curve.key.value_or(curve.name));
+  const std::string key = key_of(curve);
   const std::string title = key.empty() ? "notitle" : fmt::format("title '{}'", key);
   if (curve.role == Role::fitted)
-    return fmt::format("{}1:2 with lines lw 1.5 dt 2 lc rgb '{}' notitle", data, look.colour);
+    return fmt::format("{}1:2 with lines lw 1.8 dt 2 lc rgb '#000000' notitle", data);
   if (curve.role == Role::published)
     return fmt::format("{}1:2 with {} lw 1.5 dt 3 pt 6 ps 0.6 lc rgb '{}' {}", data,
                        curve.joined ? "linespoints" : "points", look.colour, title);
   if (!curve.flagged.empty())
     return fmt::format("{}1:2:5 with points pt {} ps variable lc rgb '{}' {}", data, look.point,
                        look.colour, title);
-  const bool bounded = !curve.low.empty() && !curve.high.empty();
   if (!curve.joined) {
     const bool shape_in_key = curve.colour && curve.shape && !key.empty();
     const double size = crowded ? 0.45 : 0.9;
     std::string out = fmt::format("{}{} lw 1 pt {} ps {} lc rgb '{}' {}", data,
-                                  bounded ? "1:2:3:4 with yerrorbars" : "1:2 with points",
+                                  bounded(curve) ? "1:2:3:4 with yerrorbars" : "1:2 with points",
                                   look.point, size, look.colour, shape_in_key ? "notitle" : title);
     if (shape_in_key)
       out += fmt::format(", \\\n     NaN with points pt {} ps {} lc rgb '{}' {}", look.point, size,
@@ -65,7 +72,7 @@ std::string plot_of(const Curve& curve, std::size_t index, const Look& look, boo
     return out;
   }
   std::string band;
-  if (bounded)
+  if (bounded(curve))
     band = fmt::format(
         "{}1:3:4 with filledcurves lc rgb '{}' fs transparent solid 0.18 noborder notitle, \\\n"
         "     ",
@@ -82,7 +89,7 @@ std::string plots_of(const Curves& curves) {
   static constexpr std::array<int, 6> kPoints = {7, 5, 9, 13, 11, 15};
   const bool crowded = std::any_of(curves.series.begin(), curves.series.end(),
                                    [](const Curve& c) { return c.x.size() > 24; });
-  std::vector<std::string> plots;
+  std::vector<std::string> plots, fitted;  // which nothing may hide
   std::size_t index = 0, place = 0;
   for (const Curve& curve : curves.series) {
     if (curve.x.empty()) continue;
@@ -91,11 +98,13 @@ std::string plots_of(const Curves& curves) {
     const std::size_t colour = curve.colour ? static_cast<std::size_t>(*curve.colour) : own;
     const std::size_t shape =
         curve.shape && *curve.shape >= 0 ? static_cast<std::size_t>(*curve.shape) : own;
-    plots.push_back(plot_of(curve, index++,
-                            {std::string(series_colour(colour)), kPoints[shape % kPoints.size()],
-                             curve.joined && own % 2 == 1 && !curve.colour},
-                            crowded));
+    (curve.role == Role::fitted ? fitted : plots)
+        .push_back(plot_of(curve, index++,
+                           {std::string(series_colour(colour)), kPoints[shape % kPoints.size()],
+                            curve.joined && own % 2 == 1 && !curve.colour},
+                           crowded));
   }
+  plots.insert(plots.end(), fitted.begin(), fitted.end());
   return "plot " + fmt::format("{}", fmt::join(plots, ", \\\n     "));
 }
 
@@ -109,12 +118,16 @@ double share_along(const Axis& axis, const Extent& range, double at) {
 // into one before it is put a line lower. One that has no room on its left is on the right.
 class MarkNames {
  public:
-  MarkNames(const Axis& axis, const Extent& range) : axis_(axis), range_(range) {}
+  MarkNames(const Axis& axis, const Extent& range, Format format, double height)
+      : axis_(axis),
+        range_(range),
+        format_(format),
+        width_(0.84 * format.width),
+        line_(format.line() / height) {}
 
   std::string place(const Mark& mark) {
-    constexpr double kCharacter = 0.0135, kTop = 0.965, kLine = 0.055;  // shares of the graph
     const double line = share_along(axis_, range_, mark.at);
-    const double width = kCharacter * double(mark.label.size() + 1);
+    const double width = format_.text(plot_label(mark.label, kLongestMark).size() + 1) / width_;
     const bool right = line < width;
     const double from = right ? line : line - width, to = from + width;
     std::size_t height = 0;
@@ -122,20 +135,26 @@ class MarkNames {
     if (height == ends_.size()) ends_.push_back(0);
     ends_[height] = to;
     return fmt::format("first {:.6g}, graph {:.4g} {} offset character {},0", mark.at,
-                       kTop - kLine * double(height), right ? "left" : "right", right ? 0.4 : -0.4);
+                       0.965 - line_ * double(height), right ? "left" : "right",
+                       right ? 0.4 : -0.4);
   }
+
+  static constexpr std::size_t kLongestMark = 40;
 
  private:
   const Axis& axis_;
   const Extent& range_;
+  Format format_;
+  double width_, line_;       // of the graph; a share of its height
   std::vector<double> ends_;  // of the last name at each height
 };
 
-std::string marks_of(const Curves& curves, const Extent& x, double y_factor) {
+std::string marks_of(const Curves& curves, const Extent& x, double y_factor, Format format,
+                     double height) {
   std::string out;
-  MarkNames names(curves.x, x);
+  MarkNames names(curves.x, x, format, height);
   for (const Mark& mark : curves.marks) {
-    const std::string label = plot_label(mark.label, 60);
+    const std::string label = plot_label(mark.label, MarkNames::kLongestMark);
     if (mark.vertical) {
       out += fmt::format(
           "set arrow from first {0:.6g}, graph 0 to first {0:.6g}, graph 1 nohead dt 2 lw 1.2 lc "
@@ -156,40 +175,54 @@ std::string marks_of(const Curves& curves, const Extent& x, double y_factor) {
 
 }  // namespace
 
-bool plot(Figure& figure, const Curves& curves) {
+bool plot(Figure& figure, const Curves& curves, Format format) {
   Extent x{curves.x.log}, y{curves.y.log};
   std::set<double> values;
-  std::size_t drawn = 0;
+  std::size_t keys = 0, longest = 0;
+  bool bands = false;
+  const auto add_key = [&](const std::string& key) {
+    keys += !key.empty();
+    longest = std::max(longest, key.size());
+  };
   for (const Curve& curve : curves.series) {
     x.add(curve.x);
     y.add(curve.y);
     y.add(curve.low);
     y.add(curve.high);
-    if (curve.role != Role::fitted && !curve.x.empty() && curve.key != "") ++drawn;
+    if (!curve.x.empty()) add_key(key_of(curve));
+    bands |= bounded(curve);
     const bool points = curve.role == Role::measured || !curve.joined;
     if (points && values.size() <= 64) values.insert(curve.x.begin(), curve.x.end());
   }
   for (const Mark& mark : curves.marks) {
     if (!mark.vertical) y.add(mark.at);
   }
-  if (x.empty() || y.empty() || !(x.low < x.high) || drawn == 0) return false;
+  if (x.empty() || y.empty() || !(x.low < x.high) || keys == 0) return false;
   const bool efficiency = curves.y.name == "efficiency";
-  if (curves.ideal) y.add(efficiency ? 1 : x.high);
+  if (curves.ideal) y.add(efficiency ? 1 : x.high), add_key("ideal");
+  if (bands) add_key(kBand);
   // A logarithmic axis of many decades reads best in the unit of its middle.
   const bool wide = curves.y.log && y.high > 1e4 * y.low;
   const Shown shown = shown_in(wide ? std::sqrt(y.low * y.high) : y.high, curves.y.unit);
+  const double height = format.narrow() ? 250 : 390;
+  const Key key = key_below(keys, longest, format, 0.84 * format.width - 30, height);
   figure.data = curves_data(curves, shown);
-  figure.script = script_head(figure.id, {720, 460}) +
-                  axis_ticks('x', curves.x, x, Shown{}, values) +
-                  axis_ticks('y', curves.y, y, shown, {});
-  const bool named = !shown.unit.empty();
-  figure.script += fmt::format("set xlabel '{}'\nset ylabel '{}{}{}'\nset key maxrows {}\n",
-                               plot_label(curves.x.name, 80), plot_label(curves.y.name),
-                               named ? ", " : "", plot_label(shown.unit), drawn > 8 ? 4 : 2);
-  figure.script += marks_of(curves, x, shown.factor) + plots_of(curves);
+  figure.script += script_head(figure.id, format, key.height) + key.script +
+                   axis_ticks('x', curves.x, x, Shown{}, values, format) +
+                   axis_ticks('y', curves.y, y, shown, {}, format);
+  const std::string unit = plot_label(shown.unit.empty() ? "" : ", " + shown.unit, 12);
+  figure.script += fmt::format(
+      "set xlabel '{}'\nset ylabel '{}{}'\n", plot_label(curves.x.name, format.narrow() ? 44 : 80),
+      plot_label(curves.y.name, (format.narrow() ? 32 : 38) - unit.size()), unit);
+  figure.script += marks_of(curves, x, shown.factor, format, height - 5 * format.font);
+  figure.script += plots_of(curves);
   if (curves.ideal)
     figure.script += fmt::format(", \\\n     {} with lines lw 1 lc rgb '{}' title 'ideal'",
                                  efficiency ? "1" : "x", kMarkColour);
+  if (bands)
+    figure.script += fmt::format(
+        ", \\\n     keyentry with boxes fs transparent solid 0.3 noborder lc rgb '{}' title '{}'",
+        kAxisColour, kBand);
   figure.script += "\n";
   return true;
 }
@@ -235,37 +268,59 @@ std::string bar_label(const Bar& bar, const Bars& bars) {
   return show(*bar.value, bars.unit);
 }
 
+// Of a bar, where the next one is 1 below it.
+double half_height(const Bars& bars, Format format) {
+  return format.narrow() && !bars.clustered ? 0.2 : 0.36;
+}
+
 struct Lying {
-  std::string data, targets;
-  std::size_t widest_value = 0;  // in characters
-  std::vector<std::string> labels;
+  std::string data, targets, headings;
+  std::size_t widest_value = 0;     // in characters
+  std::vector<std::string> labels;  // left of the bars
   std::vector<double> places;
+  std::vector<std::string> keys;  // one for each colour
+  bool intervals = false;
   double end = 0;
 };
 
-// One bar below the other, a gap between groups.
-Lying lying(const Bars& bars, const Shown& shown, double from) {
+// One bar below the other, a gap between groups. Clustered bars have the name of their group above
+// them and the colour of their label; others have their own name on the left, or above them where
+// there is no room, and the colour of their group.
+Lying lying(const Bars& bars, const Shown& shown, double from, Format format) {
   Lying out;
   out.data = "# place, value, from, colour, low, high, label\n";
-  std::vector<std::string> groups;
-  const std::string* previous = nullptr;
+  const Bar* previous = nullptr;
+  const auto add_heading = [&](const std::string& text, double place) {
+    out.headings += fmt::format("set label '{}' at graph 0, first {:.2f} left\n", text, place);
+  };
   for (const Bar& bar : bars.bars) {
     if (!bar.value) continue;
-    if (previous != nullptr && *previous != bar.group) out.end += 0.7;
-    previous = &bar.group;
+    const bool begins = previous == nullptr || previous->group != bar.group;
+    if (previous != nullptr && begins) out.end += 0.7;
+    previous = &bar;
+    const std::string heading = plot_label(bars.clustered ? bar.group : bar.label, 44);
+    if (bars.clustered && begins) {
+      add_heading(heading, out.end);
+      out.end += 1;
+    } else if (!bars.clustered && format.narrow()) {
+      add_heading(heading, out.end - 0.47);
+    } else if (!bars.clustered) {
+      out.labels.push_back(heading);
+      out.places.push_back(out.end);
+    }
     const double value = std::min(*bar.value, longest_bar(bars)) * shown.factor;
     const std::string value_label = plot_label(bar_label(bar, bars));
     const core::Interval interval = bar.interval.value_or(core::Interval{*bar.value, *bar.value});
+    out.intervals |= bar.interval.has_value();
     out.data += fmt::format("{:.1f} {:.6g} {:.6g} {} {:.6g} {:.6g} \"{}\"\n", out.end, value, from,
-                            place_of(groups, bar.group) % 6, interval.low * shown.factor,
-                            interval.high * shown.factor, value_label);
+                            place_of(out.keys, bars.clustered ? bar.label : bar.group),
+                            interval.low * shown.factor, interval.high * shown.factor, value_label);
     out.widest_value = std::max(out.widest_value, value_label.size());
     if (bar.target)
       out.targets += fmt::format(
           "set arrow from {0:.6g},{1:.2f} to {0:.6g},{2:.2f} nohead lw 3 lc rgb '#000000' front\n",
-          *bar.target * shown.factor, out.end - 0.42, out.end + 0.42);
-    out.labels.push_back(plot_label(bar.label, 44));
-    out.places.push_back(out.end);
+          *bar.target * shown.factor, out.end - 1.2 * half_height(bars, format),
+          out.end + 1.2 * half_height(bars, format));
     out.end += 1;
   }
   return out;
@@ -280,31 +335,42 @@ std::string colour_function() {
   return out + pick;
 }
 
-// Room for a number of characters, in those of gnuplot, which are wider than most.
-int margin(std::size_t characters) {
-  return static_cast<int>(0.86 * static_cast<double>(characters)) + 2;
-}
+}  // namespace
 
-bool plot_lying(Figure& figure, const Bars& bars) {
+bool plot(Figure& figure, const Bars& bars, Format format) {
   const Extent range = range_of(bars);
   if (range.empty()) return false;
   const Shown shown = shown_bars(bars, range);
   const double from = bars.log ? range.low * shown.factor / 1.3 : 0;
   const double high = std::max(range.high * shown.factor, from + 1e-9);
-  const Lying rows = lying(bars, shown, from);
-  if (rows.labels.empty()) return false;
+  Lying rows = lying(bars, shown, from, format);
+  if (rows.widest_value == 0) return false;
   figure.data = rows.data;
-  std::size_t longest = 0;
+  std::size_t longest = 0, longest_key = rows.intervals ? std::string_view(kBand).size() : 0;
   for (const std::string& label : rows.labels) longest = std::max(longest, label.size());
-  figure.script = script_head(figure.id, {720, static_cast<int>(110 + 21 * rows.end)});
-  figure.script += colour_function() + label_ticks('y', rows.labels, rows.places);
+  // One colour needs no key; more groups than colours, which their names tell apart, have one.
+  const bool many = rows.keys.size() > 6;
+  if (rows.keys.size() < 2 || many) rows.keys.clear();
+  for (const std::string& key : rows.keys) longest_key = std::max(longest_key, key.size());
+  const std::size_t keys = rows.keys.size() + (rows.intervals ? 1 : 0);
+  const double pitch = (format.narrow() && !bars.clustered ? 2.7 : 1.5) * format.font;
+  const double chart = pitch * (rows.end + 1) + 4.2 * format.font;
+  const double left = format.text(longest) + format.font;
+  const double right = format.text(rows.widest_value) + 1.5 * format.font;
+  Key key{chart, "unset key\n"};
+  if (keys > 0) key = key_below(keys, longest_key, format, format.width - left - right, chart);
+  figure.script +=
+      script_head(figure.id, format, key.height) + key.script + colour_function() + rows.headings;
+  if (!rows.labels.empty()) figure.script += label_ticks('y', rows.labels, rows.places);
   // Labels follow the longest bar, so that they neither collide nor hide a bar's end.
   const double behind = bars.log ? high * 1.15 : high * 1.02;
-  if (bars.log) figure.script += axis_ticks('x', {"", "", true}, range, shown, {});
+  if (bars.log) figure.script += axis_ticks('x', {"", "", true}, range, shown, {}, format);
   figure.script += fmt::format(
       "set yrange [{:.1f}:-1]\nset xrange [{:.6g}:{:.6g}]\nset border 0\nset grid noy\n"
-      "set tics scale 0\nset lmargin {}\nset rmargin {}\nset tmargin 1\nunset key\n",
-      rows.end, from, behind, margin(longest), margin(rows.widest_value));
+      "set tics scale 0\n{}set lmargin at screen {:.4f}\nset rmargin at screen {:.4f}\n"
+      "set tmargin at screen {:.4f}\n",
+      rows.end, from, behind, rows.labels.empty() ? "unset ytics\n" : "", left / format.width,
+      1 - right / format.width, 1 - 4 / key.height);
   if (bars.unit == "share")
     figure.script +=
         fmt::format("set xtics 0,{},{:.0f}\nset format x '%g %%'\n", high > 125 ? 50 : 25, high);
@@ -314,56 +380,20 @@ bool plot_lying(Figure& figure, const Bars& bars) {
         *bars.reference * shown.factor);
   figure.script += rows.targets;
   figure.script += fmt::format(
-      "plot data using (($2+$3)/2):1:(abs($2-$3)/2):(0.36):(pick(int($4))) with boxxyerror fs "
-      "solid noborder lc rgb variable, \\\n"
-      "     data using 2:1:5:6 with xerrorbars pt 0 lw 1.5 lc rgb '{1}', \\\n"
-      "     data using ({0:.6g}):1:7 with labels left offset 0.5,0\n",
-      behind, kAxisColour);
+      "plot data using (($2+$3)/2):1:(abs($2-$3)/2):({2}):(pick({3})) with boxxyerror fs "
+      "solid noborder lc rgb variable notitle, \\\n"
+      "     data using 2:1:5:6 with xerrorbars pt 0 lw 1.5 lc rgb '{1}' notitle, \\\n"
+      "     data using ({0:.6g}):1:7 with labels left offset 0.5,0 notitle",
+      behind, kAxisColour, half_height(bars, format), many ? "0" : "int($4)");
+  for (std::size_t i = 0; i < rows.keys.size(); ++i)
+    figure.script +=
+        fmt::format(", \\\n     keyentry with boxes fs solid noborder lc rgb '{}' title '{}'",
+                    series_colour(i), plot_label(rows.keys[i]));
+  if (rows.intervals)
+    figure.script += fmt::format(", \\\n     keyentry with lines lw 1.5 lc rgb '{}' title '{}'",
+                                 kAxisColour, kBand);
+  figure.script += "\n";
   return true;
-}
-
-// Bars of a group side by side, above the group's name.
-bool plot_clustered(Figure& figure, const Bars& bars) {
-  const Extent range = range_of(bars);
-  if (range.empty()) return false;
-  const Shown shown = shown_bars(bars, range);
-  std::vector<std::string> groups, labels;
-  std::map<std::pair<std::size_t, std::size_t>, double> values;
-  for (const Bar& bar : bars.bars) {
-    const std::size_t group = place_of(groups, bar.group), label = place_of(labels, bar.label);
-    if (bar.value) values[{group, label}] = *bar.value * shown.factor;
-  }
-  figure.data = "# group";
-  for (const std::string& label : labels) figure.data += fmt::format(" \"{}\"", plot_label(label));
-  for (std::size_t g = 0; g < groups.size(); ++g) {
-    figure.data += fmt::format("\n\"{}\"", plot_label(groups[g], 20));
-    for (std::size_t l = 0; l < labels.size(); ++l)
-      figure.data += values.contains({g, l}) ? fmt::format(" {:.5g}", values[{g, l}]) : " NaN";
-  }
-  figure.data += "\n";
-  figure.script = script_head(figure.id, {640, 400});
-  figure.script += fmt::format(
-      "set style data histograms\nset style histogram clustered gap 1\nset style fill solid "
-      "noborder\nset boxwidth 0.9\nset grid nox\nset xtics scale 0{}\nset ylabel '{}'\n"
-      "set yrange [0:*]\n",
-      groups.size() > 6 ? " rotate by 30 right" : "", plot_label(shown.unit));
-  if (bars.reference)
-    figure.script += fmt::format(
-        "set arrow from graph 0, first {0:.6g} to graph 1, first {0:.6g} nohead lw 1.5 lc rgb "
-        "'#000000' front\n",
-        *bars.reference * shown.factor);
-  std::vector<std::string> plots;
-  for (std::size_t l = 0; l < labels.size(); ++l)
-    plots.push_back(fmt::format("data using {}:xtic(1) lc rgb '{}' title '{}'", l + 2,
-                                series_colour(l), plot_label(labels[l])));
-  figure.script += fmt::format("plot {}\n", fmt::join(plots, ", \\\n     "));
-  return !values.empty();
-}
-
-}  // namespace
-
-bool plot(Figure& figure, const Bars& bars) {
-  return bars.clustered ? plot_clustered(figure, bars) : plot_lying(figure, bars);
 }
 
 }  // namespace tabane::lab

@@ -80,7 +80,8 @@ std::string attribute(std::string_view svg, std::string_view name) {
 
 }  // namespace
 
-std::string inline_svg(std::string_view svg, std::string_view prefix, std::string_view title) {
+std::string inline_svg(std::string_view svg, std::string_view prefix, std::string_view title,
+                       std::string_view kind) {
   const auto canvas = svg.find("<g id=\"gnuplot_canvas\"");
   if (canvas == std::string_view::npos) return "";
   const std::string view_box = attribute(svg.substr(0, canvas), "viewBox");
@@ -98,8 +99,8 @@ std::string inline_svg(std::string_view svg, std::string_view prefix, std::strin
   for (const char* id : {"id='", "id=\"", "href='#", "url(#"})
     replace_all(body, id, fmt::format("{}{}-", id, prefix));
   body = rewrite_colours(body, page_colour);
-  return fmt::format("<svg viewBox=\"{}\" role=\"img\" aria-label=\"{}\">\n{}", view_box,
-                     escape_html(title), body);
+  return fmt::format("<svg class={} viewBox=\"{}\" role=\"img\" aria-label=\"{}\">\n{}", kind,
+                     view_box, escape_html(title), body);
 }
 
 namespace {
@@ -287,7 +288,8 @@ std::string warnings_section(const Record& record) {
 
 std::string figure_html(const Figure& figure) {
   const std::string drawing =
-      figure.svg.empty() ? "" : inline_svg(figure.svg, figure.id, figure.title);
+      inline_svg(figure.svg, figure.id, figure.title, "wide") +
+      inline_svg(figure.narrow_svg, figure.id + "-narrow", figure.title, "narrow");
   const bool drawn = !drawing.empty();
   return fmt::format(
       "<figure id=\"{0}\"{1}><h3>{2}</h3><div class=plot>{3}</div><figcaption><p>{4}</p>{5}"

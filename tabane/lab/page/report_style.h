@@ -76,9 +76,9 @@ color:var(--warn);font-weight:600}
 figure{margin:0 0 1.4rem;padding:22px 24px 18px;background:var(--card);border:1px solid var(--line);
 border-radius:12px;display:grid;grid-template-columns:minmax(0,66fr) minmax(0,34fr);gap:6px 30px}
 figure>h3{grid-column:1/-1}
-.plot svg{display:block;width:100%;height:auto;max-height:none;
+.plot svg{display:block;width:100%;height:auto;max-height:none;overflow:visible;
 font-family:system-ui,"Noto Sans","DejaVu Sans",sans-serif;color:var(--ink)}
-figcaption{font-size:.95rem}
+figcaption{font-size:.95rem;padding-top:.3rem}
 figure details{grid-column:1/-1}
 figure .scroll{width:fit-content}
 figure .scroll table{width:auto}
@@ -124,12 +124,14 @@ dt{overflow-wrap:anywhere}
 pre{background:var(--tint);border-radius:8px;padding:14px 16px;overflow-x:auto;margin:0 0 .8em;
 white-space:pre-wrap;overflow-wrap:anywhere}
 footer{padding-top:2.5rem;padding-bottom:3rem;color:var(--soft);font-size:.86rem}
-@media (max-width:820px){
+.plot svg.narrow{display:none}
+@media (max-width:560px){
+.plot svg.wide{display:none}
+.plot svg.narrow{display:block}}
+@media (max-width:900px){
 main,header,footer{padding-left:16px;padding-right:16px}
 header{padding-top:26px}
 figure{grid-template-columns:minmax(0,1fr);padding:16px 12px 14px}
-.plot{overflow-x:auto}
-.plot svg{min-width:520px}
 section{padding-top:2rem}
 .tiles{grid-template-columns:repeat(auto-fill,minmax(min(100%,165px),1fr));gap:10px}
 .tile{padding:12px 14px}
