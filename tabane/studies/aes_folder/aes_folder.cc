@@ -45,10 +45,10 @@ struct FileLocation {
   std::uint64_t free_bytes = 0;
 };
 
-// `wanted`, or if it is empty /dev/shm, or if that is not a writable memory file system the
-// system's directory for temporary files.
-// throws: core::UsageError if `wanted` is not a directory in which files can be made.
-FileLocation find_location(const std::string& wanted) {
+// option: that `wanted` comes from. Returns `wanted`, or if it is empty /dev/shm, or if that is not
+// a writable memory file system the system's directory for temporary files. throws:
+// core::UsageError if `wanted` is not a directory in which files can be made.
+FileLocation find_location(const char* option, const std::string& wanted) {
   const auto is_usable = [](const std::string& directory) {
     std::error_code ignored;
     return fs::is_directory(directory, ignored) && access(directory.c_str(), W_OK | X_OK) == 0;
@@ -56,7 +56,7 @@ FileLocation find_location(const std::string& wanted) {
   std::string directory = wanted.empty() ? "/dev/shm" : wanted;
   if (wanted.empty() && !(is_usable(directory) && core::is_in_memory(directory)))
     directory = fs::temp_directory_path().string();
-  require_option(is_usable(directory), "--dir", directory,
+  require_option(is_usable(directory), option, directory,
                  "not a directory in which files can be made");
   return {directory, core::is_in_memory(directory), core::writable_bytes(directory)};
 }
@@ -65,10 +65,16 @@ FileLocation find_location(const std::string& wanted) {
 
 struct StudyPlan {
   std::vector<Folder> folders;  // small files first
-  std::vector<unsigned> threads;
-  unsigned pus = 1;
+  std::vector<Folder> causes;   // those whose time is taken apart
+  std::vector<Folder> places;   // those of both directories
+  ThreadCounts threads;
+  std::vector<unsigned> place_threads;
   int passes = 1;  // so that intervals cover the run and not one moment of it
   Effort effort;   // of a block, all passes
+  Effort place_effort;
+  bool chosen_sizes = false;  // by the user
+
+  unsigned most_threads() const { return threads.report.back(); }
 };
 
 template <class T>
@@ -94,8 +100,7 @@ unsigned possible_threads(unsigned wanted) {
   return std::max(wanted, 1u);
 }
 
-std::vector<unsigned> plan_threads(const AesFolderOptions& options, unsigned pus,
-                                   Campaign& campaign) {
+ThreadCounts plan_threads(const AesFolderOptions& options, unsigned pus, Campaign& campaign) {
   std::vector<unsigned> threads = options.threads;
   if (threads.empty()) {
     for (unsigned t = 1; t <= 2 * pus; t *= 2) threads.push_back(t);
@@ -108,7 +113,10 @@ std::vector<unsigned> plan_threads(const AesFolderOptions& options, unsigned pus
     campaign.skip(fmt::format("{} threads", threads.back()),
                   fmt::format("the system lets this process start {} only", possible));
   if (threads.empty()) threads.push_back(possible);
-  return threads;
+  std::vector<unsigned> others = threads;
+  if (options.threads.empty())
+    std::erase_if(others, [pus](unsigned t) { return t != 1 && t != pus && t != 2 * pus; });
+  return {threads, others, std::min(pus, threads.back())};
 }
 
 // Why a folder does not fit; empty: it does.
@@ -119,8 +127,9 @@ std::string why_not(const Folder& folder, const FileLocation& location, unsigned
   const auto fits = [](std::uint64_t needed, double available) {
     return static_cast<double>(needed) <= available / 8 * 7;
   };
-  const std::uint64_t in_files =
-      folder.files * (pages(folder.bytes) + 2 * kPage + pages(encrypt::sealed_bytes(folder.bytes)));
+  // Plain, encrypted, and what is written.
+  const std::uint64_t in_files = folder.files * (pages(folder.bytes) + 3 * kPage +
+                                                 2 * pages(encrypt::sealed_bytes(folder.bytes)));
   if (!fits(in_files, static_cast<double>(location.free_bytes)))
     return fmt::format("needs {} in {}, where {} are free", core::format_bytes(in_files),
                        location.directory, core::format_bytes(location.free_bytes));
@@ -138,13 +147,15 @@ std::vector<Folder> plan_folders(const AesFolderOptions& options, const FileLoca
   constexpr std::uint64_t kKi = 1024, kMi = 1024 * 1024;
   auto sizes = sorted_unique(options.sizes);
   if (sizes.empty() && options.quick) sizes = {128, 4 * kKi, 64 * kKi, kMi, 4 * kMi};
-  if (sizes.empty()) sizes = {128, kKi, 4 * kKi, 16 * kKi, 64 * kKi, 256 * kKi, kMi, 4 * kMi};
+  if (sizes.empty())
+    for (std::uint64_t bytes = 128; bytes <= 4 * kMi; bytes *= 2) sizes.push_back(bytes);
   auto files = sorted_unique(options.files);
   if (files.empty()) files = {10, 100};
   std::vector<Folder> folders;
   for (const std::uint64_t bytes : sizes) {
     for (const std::uint64_t count : files) {
       const Folder folder{count, bytes};
+      if (options.quick && options.sizes.empty() && count * bytes > 128 * kMi) continue;
       const std::string reason = why_not(folder, location, threads);
       if (reason.empty())
         folders.push_back(folder);
@@ -162,14 +173,43 @@ std::vector<Folder> plan_folders(const AesFolderOptions& options, const FileLoca
 StudyPlan make_plan(const AesFolderOptions& options, const FileLocation& location, unsigned pus,
                     Campaign& campaign) {
   StudyPlan plan;
-  plan.effort = {.fewest = 10, .most = 100, .budget_seconds = 30, .warmups = 1};
-  if (options.quick) plan.effort = {.fewest = 6, .most = 10, .budget_seconds = 3, .warmups = 1};
-  if (options.runs > 0) plan.effort.fewest = plan.effort.most = static_cast<int>(options.runs);
-  plan.passes = std::min(options.quick ? 2 : 3, plan.effort.fewest);
+  plan.effort = {.fewest = 6, .most = 100, .budget_seconds = 3.5, .warmups = 1};
+  if (options.quick) plan.effort = {.fewest = 6, .most = 10, .budget_seconds = 1, .warmups = 1};
+  plan.place_effort = {
+      .fewest = 6, .most = 100, .budget_seconds = options.quick ? 5.0 : 30, .warmups = 1};
+  for (Effort* effort : {&plan.effort, &plan.place_effort})
+    if (options.runs > 0) effort->fewest = effort->most = static_cast<int>(options.runs);
+  plan.passes = std::min(2, plan.effort.fewest);
+  plan.chosen_sizes = !options.sizes.empty();
   plan.threads = plan_threads(options, pus, campaign);
-  plan.pus = std::min(pus, plan.threads.back());
-  plan.folders = plan_folders(options, location, plan.threads.back(), campaign);
+  plan.folders = plan_folders(options, location, plan.most_threads(), campaign);
+  const std::uint64_t most = std::ranges::max(plan.folders, {}, &Folder::files).files;
+  for (const Folder& folder : plan.folders) {
+    const bool is_chosen =
+        plan.chosen_sizes ||
+        std::ranges::count(std::initializer_list<std::uint64_t>{128, 4096, 65536, 1 << 20, 4 << 20},
+                           folder.bytes) > 0;
+    if (folder.files == most && is_chosen) plan.causes.push_back(folder);
+  }
   return plan;
+}
+
+// The largest files of the study, and a quarter as large ones, in both directories: with one thread
+// per PU, and with the numbers for which the report counts abnormal runs.
+// throws: core::UsageError if they do not fit into the other directory.
+void plan_places(StudyPlan& plan, const FileLocation& also) {
+  const Folder& largest = plan.folders.back();
+  for (const Folder& folder : plan.causes)
+    if (folder.bytes * 4 >= largest.bytes) plan.places.push_back(folder);
+  for (const unsigned threads : {plan.threads.pus, 10u, 20u})
+    if (threads <= std::max(plan.most_threads(), 20u)) plan.place_threads.push_back(threads);
+  plan.place_threads = sorted_unique(std::move(plan.place_threads));
+  for (const Folder& folder : plan.places) {
+    const std::string reason = why_not(folder, also, plan.place_threads.back());
+    if (!reason.empty())
+      throw core::UsageError(
+          fmt::format("--also: {} {}; choose smaller --files and --sizes", folder.label(), reason));
+  }
 }
 
 // ---- blocks ----
@@ -182,7 +222,7 @@ Block block_of(const FolderBench& bench, const StudyPlan& plan, const Folder& fo
   const auto files = static_cast<double>(folder.files), bytes = static_cast<double>(folder.bytes);
   const double work = files * (kSecondsPerFile + bytes / kBytesPerSecond);
   const double round =
-      static_cast<double>(contenders) * (kSecondsPerRun + work / std::sqrt(plan.pus));
+      static_cast<double>(contenders) * (kSecondsPerRun + work / std::sqrt(plan.threads.pus));
   const Effort effort = plan.effort.part(0, plan.passes);
   const double rounds =
       std::clamp(effort.budget_seconds, effort.fewest * round, effort.most * round);
@@ -190,7 +230,7 @@ Block block_of(const FolderBench& bench, const StudyPlan& plan, const Folder& fo
       std::move(what), 2 * round + rounds,
       [&bench, &plan, folder, measure = std::move(measure)](Visit& visit) {
         // The limit may be lower than at first, or others may have taken what it leaves.
-        const unsigned most = plan.threads.back(), possible = possible_threads(most);
+        const unsigned most = plan.most_threads(), possible = possible_threads(most);
         if (possible < most)
           throw core::Error(fmt::format("the system lets this process start {} threads", possible));
         bench.scratch.fill_input(folder.files, folder.bytes);
@@ -198,37 +238,66 @@ Block block_of(const FolderBench& bench, const StudyPlan& plan, const Folder& fo
       }};
 }
 
-void add_blocks(Campaign& campaign, const FolderBench& bench, const StudyPlan& plan) {
+// Whether a folder is also encrypted by the coprocessor. A CPU in its place is opened slowly, and
+// shows how that is done rather than how fast: in few folders.
+bool is_for_device(const FolderBench& bench, const StudyPlan& plan, const Folder& folder) {
+  if (bench.device == nullptr || !bench.device->is_cpu) return bench.device != nullptr;
+  constexpr std::uint64_t kUsual = 64 * 1024, kMost = std::uint64_t{16} << 20;
+  return (plan.chosen_sizes || folder.bytes == kUsual) && folder.files * folder.bytes <= kMost;
+}
+
+// host: the same without a coprocessor.
+void add_blocks(Campaign& campaign, const FolderBench& with_device, const FolderBench& host,
+                const StudyPlan& plan) {
   for (const Folder& folder : plan.folders) {
+    const FolderBench& bench = is_for_device(with_device, plan, folder) ? with_device : host;
     auto all = contenders(bench, folder, plan.threads);
     const std::size_t number = all.size();
     campaign.add(block_of(
         bench, plan, folder, folder.label(), number,
         [&bench, &plan, folder, all = std::move(all), checked = false](Visit& visit) mutable {
-          if (!std::exchange(checked, true)) check_outputs(visit, bench, folder, plan.pus);
+          encrypt_folder(bench.scratch.in(), bench.scratch.sealed(), bench.key, plan.threads.pus,
+                         Schedule::fixed);
+          if (!std::exchange(checked, true)) check_outputs(visit, bench, folder, plan.threads.pus);
           visit.in_turn(all, visit.part(plan.effort));
         }));
   }
-  for (const Folder& folder : plan.folders) {
-    if (folder.files != std::ranges::max(plan.folders, {}, &Folder::files).files) continue;
-    campaign.add(block_of(bench, plan, folder, "causes, " + folder.label(), std::size(kVariants),
-                          [&bench, &plan, folder](Visit& visit) {
-                            measure_variants(visit, bench, folder, plan.pus,
+  for (const Folder& folder : plan.causes) {
+    campaign.add(block_of(host, plan, folder, "causes, " + folder.label(), std::size(kVariants),
+                          [&host, &plan, folder](Visit& visit) {
+                            measure_variants(visit, host, folder, plan.threads.pus,
                                              visit.part(plan.effort));
                           }));
   }
-  if (bench.device == nullptr) return;
+  if (with_device.device == nullptr) return;
   constexpr double kSecondsOfRound = 4;  // of a CPU as a device, which is the slowest
   campaign.add({"coprocessor", plan.effort.part(0, plan.passes).fewest * kSecondsOfRound,
-                [&bench, &plan, checked = false](Visit& visit) mutable {
-                  if (!std::exchange(checked, true)) bench.device->check();
-                  visit.in_turn(bench.device->contenders, visit.part(plan.effort));
+                [&device = *with_device.device, &plan, checked = false](Visit& visit) mutable {
+                  if (!std::exchange(checked, true)) device.check();
+                  visit.in_turn(device.contenders, visit.part(plan.effort));
                 }});
+}
+
+void add_place_blocks(Campaign& campaign, const FolderBench& here, const FolderBench& also,
+                      const StudyPlan& plan) {
+  for (const Folder& folder : plan.places) {
+    campaign.add({"both directories, " + folder.label(),
+                  plan.place_effort.part(0, plan.passes).budget_seconds,
+                  [&here, &also, &plan, folder](Visit& visit) {
+                    for (const FolderBench* bench : {&here, &also})
+                      bench->scratch.fill_input(folder.files, folder.bytes);
+                    visit.in_turn(place_contenders(here, also, folder, plan.place_threads),
+                                  visit.part(plan.place_effort));
+                  }});
+  }
 }
 
 std::string aes_folder_what(const Point& point) {
   if (point.factors.find("chains_by") != nullptr)
     return "time of AES-128-CBC of chains in memory, " + point.text("chains_by");
+  if (point.factors.find("place") != nullptr)
+    return fmt::format("time of {} in the {} directory", point.text("program"),
+                       point.text("place") == kAlso ? "other" : "study's own");
   if (point.factors.find("variant") == nullptr) return "time of " + point.text("implementation");
   return "time of the report's program, " + point.text("variant");
 }
@@ -251,13 +320,16 @@ Record run_aes_folder(const core::Topology& topology, const AesFolderOptions& op
   check_options(options);
   RunningStudy study(topology, kAboutAesFolder, options.quick);
   Record& record = study.record;
-  const FileLocation location = find_location(options.directory);
+  const FileLocation location = find_location("--dir", options.directory);
   const std::vector<unsigned> pus = topology.pu_os_indices();
   Campaign campaign(hooks);
   for (const char* kind : {"implementation", "variant"})
     campaign.points.declare(Folder().point(kind, "", 0));
   campaign.points.declare(chain_factors("", {}));
-  const StudyPlan plan = make_plan(options, location, static_cast<unsigned>(pus.size()), campaign);
+  campaign.points.declare(place_factors("", "", {}, 0));
+  StudyPlan plan = make_plan(options, location, static_cast<unsigned>(pus.size()), campaign);
+  std::optional<FileLocation> also;
+  if (!options.also.empty()) plan_places(plan, also.emplace(find_location("--also", options.also)));
 
   FolderKey key;
   crypto::fill_random(key.key);
@@ -265,8 +337,12 @@ Record run_aes_folder(const core::Topology& topology, const AesFolderOptions& op
   Scratch scratch(location.directory);
   std::string no_device;
   const auto device = open_device_bench(key, pus, options.sizes, options.quick, no_device);
-  const FolderBench bench{scratch, key, device ? &*device : nullptr};
-  add_blocks(campaign, bench, plan);
+  const FolderBench bench{scratch, key, device ? &*device : nullptr}, host{scratch, key};
+  std::optional<Scratch> other;
+  if (also) other.emplace(also->directory);
+  const FolderBench other_bench{other ? *other : scratch, key};
+  add_blocks(campaign, bench, host, plan);
+  add_place_blocks(campaign, host, other_bench, plan);
   study.add(campaign, campaign.run({.passes = plan.passes}), aes_folder_what);
   if (!device) record.skipped.push_back({"coprocessor", no_device});
   const auto is_of_files = [](const Point& point) {
@@ -280,7 +356,8 @@ Record run_aes_folder(const core::Topology& topology, const AesFolderOptions& op
   record.sentences.push_back(StudyViews{record, campaign.points, *reports()[0]}
                                  .caption(where, {{"directory", location.directory}})
                                  .note);
-  add_views(record, campaign.points, plan.pus);
+  add_views(record, campaign.points, plan.threads.pus);
+  if (also) add_places({record, campaign.points, *reports()[0]}, also->directory);
   add_device_views(record, campaign.points, device ? device->about : "");
   return study.finish({"outliers"});  // which it looks for
 }

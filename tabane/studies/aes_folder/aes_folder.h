@@ -28,6 +28,7 @@ struct AesFolderOptions {
   std::vector<unsigned> threads = {};     // the number of PUs is always measured too
   unsigned runs = 0;           // of each point; 0: up to 100 (quick: 10), fewer where a run is long
   std::string directory = {};  // for the files; empty: a memory file system
+  std::string also = {};       // another for the report's program and copying; empty: none
 };
 
 // record.sentences says where the files were, record.skipped what did not fit or failed. Leaves no
@@ -41,8 +42,8 @@ namespace aes_folder {
 
 // ---- files ----
 
-// A directory with an input and an output directory in it. Removes what a killed study left
-// next to it.
+// A directory with an input and an output directory in it, and one for encrypted input. Removes
+// what a killed study left next to it.
 class Scratch {
  public:
   // throws: core::SystemError naming the directory.
@@ -50,8 +51,9 @@ class Scratch {
 
   std::string in() const { return (folder_ / "in").string(); }
   std::string out() const { return (folder_ / "out").string(); }
+  std::string sealed() const { return (folder_ / "sealed").string(); }
 
-  // Replaces the input by `files` files of `bytes` random bytes each.
+  // Empties all three, and fills the input with `files` files of `bytes` random bytes each.
   // throws: core::SystemError, as when the place is full.
   void fill_input(std::uint64_t files, std::uint64_t bytes);
   void empty_output();
@@ -110,6 +112,11 @@ void encrypt_folder(const std::string& in, const std::string& out, const FolderK
                     unsigned threads, Schedule schedule, Without without = Without::nothing,
                     KeptBuffers* kept = nullptr);
 
+// The other way round, with static scheduling. throws: as encrypt_folder(), also if a file is none
+// of its outputs.
+void decrypt_folder(const std::string& in, const std::string& out, const FolderKey& key,
+                    unsigned threads);
+
 // Copies every regular file as cp does: inside the kernel where it can, else by reading and
 // writing. throws: as encrypt_folder().
 void copy_folder(const std::string& in, const std::string& out, unsigned threads);
@@ -142,16 +149,22 @@ struct Implementation {
   const char* title;  // "OpenMP static"
   bool chooses;       // how many threads, if it is asked to
   bool on_device;     // always chooses
+  bool decrypts;      // what the report's program has encrypted
   // Works on the input once and returns the number of threads. threads: 0: chosen.
   unsigned (*run)(const FolderBench& bench, unsigned threads);
 };
 std::span<const Implementation> implementations();
 
-// All implementations with all numbers of threads, and those that choose with their own; the
-// coprocessor where there is one, and a CPU in its place only on folders that do not take too long.
-// bench: outlives the contenders.
+struct ThreadCounts {
+  std::vector<unsigned> report;  // of the report's program
+  std::vector<unsigned> others;  // of all others
+  unsigned pus = 1;              // of decryption
+};
+
+// All implementations with their numbers of threads, and those that choose with their own; the
+// coprocessor where the bench has one. bench: outlives the contenders.
 std::vector<Contender> contenders(const FolderBench& bench, const Folder& folder,
-                                  const std::vector<unsigned>& threads);
+                                  const ThreadCounts& threads);
 
 // Runs every implementation once and checks what it wrote: both versions of the report's program
 // and tabane's CBC give the same bytes, GCM passes tabane's own verification, copies are equal.
@@ -186,6 +199,16 @@ inline constexpr Variant kVariants[] = {
 void measure_variants(Visit& visit, const FolderBench& bench, const Folder& folder,
                       unsigned threads, const Effort& effort);
 
+// Points {place, program, files, bytes, threads}: the report's program and copying in both
+// directories, in turn, and over the output of the run before, as the report's runs were.
+inline constexpr const char* kHere = "main";  // the place: the study's own directory
+inline constexpr const char* kAlso = "also";  // the other
+Factors place_factors(const char* place, const char* program, const Folder& folder,
+                      const Level& threads);
+// here, also: outlive the contenders.
+std::vector<Contender> place_contenders(const FolderBench& here, const FolderBench& also,
+                                        const Folder& folder, const std::vector<unsigned>& threads);
+
 // ---- the coprocessor ----
 //
 // Where its time goes, and how many chains of which length it would take to beat the CPU. In
@@ -214,12 +237,28 @@ std::optional<DeviceBench> open_device_bench(const FolderKey& key, const std::ve
 
 // ---- what is shown ----
 
+// A row of the reports' tables: 100 runs of one size and number of threads, in seconds.
+struct PublishedRuns {
+  Folder folder;
+  double threads = 0;
+  std::optional<double> mean;  // null: not legible
+  double minimum = 0, maximum = 0;
+  double normal_runs = 100;                // those below the mean + 1 s …
+  std::optional<double> normal_mean = {};  // … and their mean
+};
+const std::vector<PublishedRuns>& published_runs(const Record& report);
+
+// The samples that are not 1 s longer than their mean, as the report calls them.
+std::vector<double> normal_runs(const Point& point);
+
 // Adds limits to the results, and tables and charts. pus: the threads of copying as the limit.
 void add_views(Record& record, const Points& points, unsigned pus);
 // Those of slow runs and of what coincides with them, and the chart of the runs in which outliers
 // of the report's program lost most time.
 void add_outlier_tables(const StudyViews& views);
 void add_order_of_runs(const StudyViews& views);
+// The table of both directories, and what it says about slow runs as a sentence.
+void add_places(const StudyViews& views, const std::string& directory);
 
 // The fewest chains, between the counts that were measured, from which on a is at most b; null:
 // never. counts: rising.
@@ -242,7 +281,8 @@ double threads_of(const Point& point);
 std::vector<Factors> folders(const Points& points, const char* kind, double files = 0);
 std::string folder_name(const Factors& row);                   // "files100.bytes4194304"
 Entry folder_label(const Points& points, const Factors& row);  // "100 x 4 MiB"
-// The point of the row's folder with the least mean among imposed numbers of threads.
+// The point of the row's folder with the least mean of normal runs among imposed numbers of
+// threads.
 Pick best_of(const std::string& who);
 
 }  // namespace aes_folder

@@ -76,6 +76,19 @@ TEST_F(AesFolder, ReportsProgramGivesTheBytesOfOpenssl) {
   }
 }
 
+TEST_F(AesFolder, ReportsProgramDecryptsItsOutput) {
+  Scratch scratch(place_);
+  for (std::size_t size : {0, 1, 16, 4097})
+    std::ofstream(scratch.in() + "/" + std::to_string(size), std::ios::binary)
+        << std::string(size, 'x');
+  encrypt_folder(scratch.in(), scratch.sealed(), key_, 1, Schedule::fixed);
+  decrypt_folder(scratch.sealed(), scratch.out(), key_, 2);
+  EXPECT_EQ(digest_of_directory(scratch.out()), digest_of_directory(scratch.in()));
+  std::ofstream(scratch.sealed() + "/other") << "not whole blocks";
+  std::ofstream(scratch.sealed() + "/other", std::ios::app) << '.';
+  EXPECT_THROW(decrypt_folder(scratch.sealed(), scratch.out(), key_, 2), core::Error);
+}
+
 TEST_F(AesFolder, ReportsProgramNamesAFileThatCannotBeRead) {
   Scratch scratch(place_);
   fs::create_symlink("nowhere", scratch.in() + "/lost");
@@ -148,6 +161,8 @@ TEST_F(AesFolder, RefusesAPlaceWhereNoFilesCanBeMade) {
   AesFolderOptions options;
   options.directory = place_ / "missing";
   EXPECT_THROW(run_aes_folder(core::Topology::detect(), options), core::UsageError);
+  std::swap(options.directory, options.also);
+  EXPECT_THROW(run_aes_folder(core::Topology::detect(), options), core::UsageError);
 }
 
 TEST_F(AesFolder, RefusesWhatDoesNotFit) {
@@ -182,15 +197,25 @@ AesFolderOptions tiny(const fs::path& place) {
 }
 
 TEST_F(AesFolder, MeasuresAllImplementationsAndLeavesNothing) {
-  const Record record = run_aes_folder(core::Topology::detect(), tiny(place_));
+  AesFolderOptions options = tiny(place_);
+  options.also = place_ / "also";
+  fs::create_directory(options.also);
+  const Record record = run_aes_folder(core::Topology::detect(), options);
   EXPECT_TRUE(record.complete);
   EXPECT_TRUE(warns(record, "few_runs"));
+  EXPECT_TRUE(fs::is_empty(options.also));
+  fs::remove(options.also);
   EXPECT_TRUE(place_is_empty());
   const auto find = [&](const std::string& who, const std::string& threads) {
     return record.find("aes_folder." + who + ".files2.bytes1024." + threads);
   };
+  const std::string pus = std::to_string(core::Topology::detect().pus().size());
   for (const Implementation& one : implementations()) {
     if (one.on_device) continue;
+    if (one.decrypts) {
+      EXPECT_NE(find(one.name, "threads" + pus), nullptr) << one.name;
+      continue;
+    }
     for (const char* threads : {"threads1", "threads3"}) {
       const Result* result = find(one.name, threads);
       ASSERT_NE(result, nullptr) << one.name << threads;
@@ -206,14 +231,20 @@ TEST_F(AesFolder, MeasuresAllImplementationsAndLeavesNothing) {
   const bool has_device = !device::devices().list.empty();
   EXPECT_EQ(find("tabane_device", "automatic") != nullptr, has_device);
   EXPECT_EQ(record.find("aes_folder.cpu.chains4.chain_bytes1024") != nullptr, has_device);
-  const std::string pus = std::to_string(core::Topology::detect().pus().size());
+  for (const char* point : {"main.report_static", "main.copy", "also.report_static", "also.copy"}) {
+    const Result* result = find(point, "threads" + pus);
+    ASSERT_NE(result, nullptr) << point;
+    EXPECT_EQ(result->samples.size(), 2u);
+  }
+  EXPECT_EQ(missing_views("aes-folder", record, "with --also"), Names());
   EXPECT_NE(find("without_writing", "threads" + pus), nullptr);
   EXPECT_EQ(missing_views("aes-folder", record), Names());
   if (has_device) {
     EXPECT_EQ(missing_views("aes-folder", record, "with a coprocessor"), Names());
   }
   const auto is_table = [](const View& view) { return std::holds_alternative<Rows>(view.content); };
-  EXPECT_EQ(std::count_if(record.views.begin(), record.views.end(), is_table), has_device ? 8 : 7);
+  EXPECT_EQ(std::count_if(record.views.begin(), record.views.end(), is_table),
+            has_device ? 11 : 10);
   EXPECT_NE(record.source.find("Shirase"), std::string::npos);
 }
 

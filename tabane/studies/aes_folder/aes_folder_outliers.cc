@@ -33,7 +33,7 @@ struct SlowRuns {
 
 Entry count(std::size_t n) { return count_entry(static_cast<double>(n)); }
 
-// The mean of the samples that are not unusually high.
+// The mean of the samples that are not unusually high, by the far fence.
 double normal_mean(const Point& point) {
   const std::vector<bool> slow = unusually_high(point.samples);
   std::vector<double> normal;
@@ -44,12 +44,10 @@ double normal_mean(const Point& point) {
 
 // "6 (10 threads), 21 (20 threads)"
 std::string published_outliers(const Factors& row) {
-  const std::string wanted = fmt::format("aes_folder.outliers.{}.", folder_name(row));
   std::vector<std::string> counts;
-  for (const Result& result : reports()[0]->results) {
-    if (result.name.starts_with(wanted) && result.value)
-      counts.push_back(fmt::format("{:g} ({:g} threads)", *result.value,
-                                   result.number_detail("threads").value_or(0)));
+  for (const PublishedRuns& one : published_runs(*reports()[0])) {
+    if (folder_name(row) == folder_name(one.folder.point("", "", 0)) && one.normal_runs < 100)
+      counts.push_back(fmt::format("{:g} ({:g} threads)", 100 - one.normal_runs, one.threads));
   }
   return fmt::format("{}", fmt::join(counts, ", "));
 }
@@ -181,7 +179,103 @@ std::pair<double, double> lost_of(const Point* point) {
   return {lost, point->number("files") * point->number("bytes")};
 }
 
+// ---- two directories ----
+
+// Of slow runs by the far fence: what they took longer than the median, and how much longer tasks
+// waited for a device meanwhile, at most as much; seconds.
+struct LostTime {
+  std::size_t runs = 0, abnormal = 0, slow = 0;
+  double lost = 0, waited = 0;
+
+  void add(const Point& point) {
+    const std::vector<bool> slow_runs = unusually_high(point.samples);
+    const std::vector<double> waits = beside(point, "machine_io_wait_s");
+    std::vector<double> usual;
+    for (std::size_t i = 0; i < slow_runs.size(); ++i)
+      if (!slow_runs[i]) usual.push_back(waits[i]);
+    runs += point.samples.size();
+    abnormal += core::outliers_mean_plus(point.samples).size();
+    for (std::size_t i = 0; i < slow_runs.size(); ++i) {
+      if (!slow_runs[i]) continue;
+      const double longer = point.samples[i] - point.median();
+      ++slow;
+      lost += longer;
+      waited += std::clamp(waits[i] - core::median(usual), 0.0, longer);
+    }
+  }
+  // Null where no run was slow, or the system does not say how long tasks waited.
+  std::optional<double> share() const {
+    if (slow == 0 || std::isnan(waited)) return std::nullopt;
+    return waited / lost;
+  }
+};
+
 }  // namespace
+
+void add_places(const StudyViews& views, const std::string& directory) {
+  const auto row_of = [&](const Factors& row) -> std::vector<Entry> {
+    const Point* point = views.points.find(row);
+    if (point == nullptr) return {};
+    LostTime slow;
+    slow.add(*point);
+    const bool is_also = row.word("place") == kAlso;
+    const Point* here = views.points.find(row.with({{"place", kHere}}));
+    const auto [low, high] = std::ranges::minmax(point->samples);
+    return {
+        fmt::format("{}, {} threads", folder_label(views.points, row).text, row.text("threads")),
+        row.word("program") == kCopy ? "copying" : "OpenMP static",
+        is_also ? directory : "the study's own",
+        count(point->samples.size()),
+        median_entry(point),
+        {core::mean(point->samples), "s"},
+        {low, "s"},
+        {high, "s"},
+        count(slow.abnormal),
+        count(slow.slow),
+        slow.slow == 0 ? Entry() : Entry(slow.lost, "s"),
+        {slow.share(), "share"},
+        {median_beside(*point, "dirty_before_bytes"), "B"},
+        is_also ? ratio_entry(point, here) : Entry()};
+  };
+  views.table("places",
+              rows_of({"files", "program", "directory", "runs", "median", "mean", "minimum",
+                       "maximum", "mean + 1 s", "far fence", "lost in these",
+                       "of it, waiting for a device", "dirty before", "other / own"},
+                      combinations(views.points, {"bytes", "files", "threads", "program", "place"}),
+                      row_of));
+  std::vector<Curve> curves;
+  LostTime here, also;
+  const Point* most = nullptr;
+  for (const Point* point : views.points.where({{"place", kAlso}, {"program", kReport}})) {
+    also.add(*point);
+    if (most == nullptr || lost_of(point) > lost_of(most)) most = point;
+  }
+  for (const Point* point : views.points.where({{"place", kHere}, {"program", kReport}}))
+    here.add(*point);
+  if (most == nullptr) return;
+  for (const char* place : {kAlso, kHere}) {
+    const Point* point = views.points.find(most->factors.with({{"place", place}}));
+    curves.push_back({.name = place == std::string_view(kAlso) ? directory : "the study's own",
+                      .x = beside(*point, "order"),
+                      .y = point->samples,
+                      .flagged = unusually_high(point->samples)});
+  }
+  views.order_chart("places.order", {"time", "s", true}, std::move(curves),
+                    {{"what", folder_label(views.points, most->factors).text},
+                     {"threads", most->text("threads")}});
+  const auto share = also.share();
+  views.record.sentences.push_back(
+      views
+          .caption("places.found", {{"directory", directory},
+                                    {"runs", std::to_string(also.runs)},
+                                    {"abnormal", std::to_string(also.abnormal)},
+                                    {"slow", std::to_string(also.slow)},
+                                    {"share", share ? show_percent(*share) : ""},
+                                    {"runs_here", std::to_string(here.runs)},
+                                    {"abnormal_here", std::to_string(here.abnormal)},
+                                    {"slow_here", std::to_string(here.slow)}})
+          .note);
+}
 
 void add_outlier_tables(const StudyViews& views) {
   outliers_of_report(views);
@@ -196,7 +290,7 @@ void add_order_of_runs(const StudyViews& views) {
   std::vector<Curve> curves;
   for (const Implementation& one : implementations()) {
     const Point* point = views.points.find(most->factors.with({{"implementation", one.name}}));
-    if (point != nullptr)
+    if (point != nullptr && !one.decrypts)
       curves.push_back({.name = one.title,
                         .x = beside(*point, "order"),
                         .y = point->samples,

@@ -88,38 +88,40 @@ void read_whole(const Descriptor& file, std::byte* bytes, std::size_t size,
     throw core::Error(path + ": became shorter while it was read");
 }
 
-// Returns the size with padding. sealed: has room for a block more than `size`.
-std::size_t encrypt(const std::byte* plain, std::size_t size, std::byte* sealed,
-                    const FolderKey& key) {
+enum class Way { decrypt, encrypt };  // as OpenSSL counts them
+
+// Returns the size with padding, or without. out: has room for a block more than `size`.
+std::size_t apply_cipher(Way way, const std::byte* in, std::size_t size, std::byte* out,
+                         const FolderKey& key) {
   const std::unique_ptr<EVP_CIPHER_CTX, void (*)(EVP_CIPHER_CTX*)> context(EVP_CIPHER_CTX_new(),
                                                                            EVP_CIPHER_CTX_free);
-  bool done =
-      context && EVP_EncryptInit_ex(context.get(), EVP_aes_128_cbc(), nullptr,
-                                    as_unsigned(key.key.data()), as_unsigned(key.iv.data())) == 1;
+  bool done = context && EVP_CipherInit_ex(context.get(), EVP_aes_128_cbc(), nullptr,
+                                           as_unsigned(key.key.data()), as_unsigned(key.iv.data()),
+                                           static_cast<int>(way)) == 1;
   // EVP counts in int: larger files go in pieces.
   constexpr std::size_t kPiece = std::size_t{1} << 30;
-  std::byte* to = sealed;
+  std::byte* to = out;
   int written = 0;
   for (std::size_t at = 0; done && at < size; at += kPiece, to += written) {
     const int piece = static_cast<int>(std::min(kPiece, size - at));
-    done = EVP_EncryptUpdate(context.get(), as_unsigned(to), &written, as_unsigned(plain + at),
-                             piece) == 1;
+    done = EVP_CipherUpdate(context.get(), as_unsigned(to), &written, as_unsigned(in + at),
+                            piece) == 1;
   }
-  if (!done || EVP_EncryptFinal_ex(context.get(), as_unsigned(to), &written) != 1)
-    throw core::Error("OpenSSL cannot encrypt by AES-128-CBC");
-  return static_cast<std::size_t>(to - sealed + written);
+  if (!done || EVP_CipherFinal_ex(context.get(), as_unsigned(to), &written) != 1)
+    throw core::Error("AES-128-CBC by OpenSSL failed");
+  return static_cast<std::size_t>(to - out + written);
 }
 
-void encrypt_file(const std::string& in, const std::string& out, const FolderKey& key) {
+void convert_file(Way way, const std::string& in, const std::string& out, const FolderKey& key) {
   Descriptor input = open_input(in);
   const std::size_t size = size_of(input, in);
   // From malloc, as the report's C program has it, and not touched.
-  const auto plain = std::make_unique_for_overwrite<std::byte[]>(size);
-  read_whole(input, plain.get(), size, in);
+  const auto before = std::make_unique_for_overwrite<std::byte[]>(size);
+  read_whole(input, before.get(), size, in);
   input.reset();
-  const auto sealed = std::make_unique_for_overwrite<std::byte[]>(size + kBlockBytes);
-  const std::size_t sealed_size = encrypt(plain.get(), size, sealed.get(), key);
-  core::write_all(create_output(out).get(), sealed.get(), sealed_size, out);
+  const auto after = std::make_unique_for_overwrite<std::byte[]>(size + kBlockBytes);
+  const std::size_t new_size = apply_cipher(way, before.get(), size, after.get(), key);
+  core::write_all(create_output(out).get(), after.get(), new_size, out);
 }
 
 // Cuts the bytes into as many chains as the cipher takes at the cost of one.
@@ -147,7 +149,7 @@ void encrypt_file_without(Without what, const std::string& in, const std::string
   }
   std::size_t sealed_size = 0;
   if (what < Without::chain) {
-    sealed_size = encrypt(mine.plain.data(), size, mine.sealed.data(), key);
+    sealed_size = apply_cipher(Way::encrypt, mine.plain.data(), size, mine.sealed.data(), key);
   } else if (what == Without::chain) {
     encrypt_as_chains(mine, size);
   }
@@ -191,9 +193,16 @@ void encrypt_folder(const std::string& in, const std::string& out, const FolderK
                     unsigned threads, Schedule schedule, Without without, KeptBuffers* kept) {
   for_each_file(in, threads, schedule, [&](int thread, const std::string& name) {
     const std::string from = in + "/" + name, to = out + "/" + name;
-    if (without == Without::nothing) return encrypt_file(from, to, key);
+    if (without == Without::nothing) return convert_file(Way::encrypt, from, to, key);
     encrypt_file_without(without, from, to, key, kept->largest,
                          kept->threads[static_cast<std::size_t>(thread)]);
+  });
+}
+
+void decrypt_folder(const std::string& in, const std::string& out, const FolderKey& key,
+                    unsigned threads) {
+  for_each_file(in, threads, Schedule::fixed, [&](int, const std::string& name) {
+    convert_file(Way::decrypt, in + "/" + name, out + "/" + name, key);
   });
 }
 
@@ -216,7 +225,7 @@ void empty(const std::string& directory) {
 }  // namespace
 
 Scratch::Scratch(const std::string& place) : folder_("tabane-aes-folder", place) {
-  for (const std::string& path : {in(), out()}) {
+  for (const std::string& path : {in(), out(), sealed()}) {
     std::error_code failed;
     fs::create_directory(path, failed);
     if (failed) throw core::SystemError("mkdir", path, failed.value());
@@ -225,6 +234,7 @@ Scratch::Scratch(const std::string& place) : folder_("tabane-aes-folder", place)
 
 void Scratch::fill_input(std::uint64_t files, std::uint64_t bytes) {
   empty(in());
+  empty(sealed());
   empty_output();
   std::mt19937_64 random(files * 31 + bytes);
   std::vector<std::uint64_t> words((bytes + 7) / 8);

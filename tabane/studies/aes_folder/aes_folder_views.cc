@@ -5,6 +5,7 @@
 #include <array>
 #include <cmath>
 #include <limits>
+#include <map>
 
 #include "tabane/core/statistics.h"
 #include "tabane/lab/record/published.h"
@@ -19,6 +20,33 @@ std::array<const Record*, 2> reports() {
   return {&published("aes-folder-xeon"), &published("aes-folder-phi")};
 }
 
+const std::vector<PublishedRuns>& published_runs(const Record& report) {
+  static std::map<std::string, std::vector<PublishedRuns>> all;
+  std::vector<PublishedRuns>& runs = all[report.name];
+  if (!runs.empty()) return runs;
+  for (const std::vector<Entry>& row : find_content<Rows>(report, "aes-folder.runs")->rows) {
+    // files, bytes, threads; in ms: mean, minimum, maximum; normal runs, their mean, their maximum
+    const auto number = [&](std::size_t i) { return std::stod(row.at(i).text); };
+    PublishedRuns one{
+        .folder = {static_cast<std::uint64_t>(number(0)), static_cast<std::uint64_t>(number(1))},
+        .threads = number(2),
+        .minimum = number(4) / 1e3,
+        .maximum = number(5) / 1e3};
+    if (!row[3].none()) one.mean = number(3) / 1e3;
+    if (!row[6].none()) one.normal_runs = number(6), one.normal_mean = number(7) / 1e3;
+    runs.push_back(one);
+  }
+  return runs;
+}
+
+std::vector<double> normal_runs(const Point& point) {
+  std::vector<double> normal = point.samples;
+  const std::vector<std::size_t> abnormal = core::outliers_mean_plus(point.samples);
+  for (auto i = abnormal.rbegin(); i != abnormal.rend(); ++i)
+    normal.erase(normal.begin() + static_cast<std::ptrdiff_t>(*i));
+  return normal;
+}
+
 std::vector<double> beside(const Point& point, const char* name) {
   const auto at = point.beside.find(name);
   if (at != point.beside.end()) return at->second;
@@ -29,7 +57,8 @@ namespace {
 
 bool chosen(const Point* point) { return !point->factors.find("threads")->is_number(); }
 
-double mean_of(const Point* point) { return core::mean(point->samples); }
+// As the report: where runs were abnormal, of the others.
+double mean_of(const Point* point) { return core::mean(normal_runs(*point)); }
 
 std::string size_text(const Factors& row) { return show(row.number("bytes"), "B"); }
 
@@ -91,7 +120,7 @@ void add_best(const StudyViews& views) {
     const Point* point = best(views.points, row);
     if (point == nullptr) continue;
     add_result(views.record, "best." + folder_name(row),
-               "mean time of the report's program at its best number of threads",
+               "mean time of the normal runs of the report's program at its best number of threads",
                {mean_of(point), "s"}, Better::lower)
         .details = {{"threads", threads_of(*point)}};
   }
@@ -119,6 +148,7 @@ Cell published_best(const Record& report) {
 void best_threads(const StudyViews& views, double files) {
   std::vector<Column> columns = {{"file size", level_of("bytes", "B")}};
   for (const Implementation& one : implementations()) {
+    if (one.decrypts) continue;
     const Factors chooses{{"implementation", one.name}, {"threads", kAutomatic}};
     columns.push_back(
         {one.title, shown_of(one.on_device ? Pick(chooses) : best_of(one.name), threads_and_mean)});
@@ -127,6 +157,75 @@ void best_threads(const StudyViews& views, double files) {
     columns.push_back({report->machine.at("name").text(), published_best(*report)});
   views.table("best_threads", columns, folders(views.points, "implementation", files),
               {{"files", fmt::format("{:.0f}", files)}});
+}
+
+// ---- the report's tables ----
+
+std::string range(double low, double high) {
+  return text_of({low, "s"}) + " to " + text_of({high, "s"});
+}
+
+// "23 of 100; others 204 ms"
+Entry abnormal(double runs, double normal, double normal_mean) {
+  if (runs == normal) return count_entry(0);
+  return fmt::format("{:g} of {:g}; others {}", runs - normal, runs, text_of({normal_mean, "s"}));
+}
+
+void times(const StudyViews& views, double files) {
+  std::vector<std::string> heads = {"file size", "threads", "mean", "range", "abnormal"};
+  for (const Record* report : reports()) {
+    const std::string name = report->machine.at("name").text();
+    heads.insert(heads.end(), {name + ": mean", "range", "abnormal"});
+  }
+  const Factors what{{"implementation", kReport}, {"files", files}};
+  const auto row_of = [&](const Factors& row) -> std::vector<Entry> {
+    const Point& point = *views.points.find(row.with(what));
+    const std::vector<double> normal = normal_runs(point);
+    const auto [low, high] = std::ranges::minmax(point.samples);
+    std::vector<Entry> entries = {size_text(row),
+                                  count_entry(row.number("threads")),
+                                  {core::mean(point.samples), "s"},
+                                  range(low, high),
+                                  abnormal(static_cast<double>(point.samples.size()),
+                                           static_cast<double>(normal.size()), core::mean(normal))};
+    for (const Record* report : reports()) {
+      const auto& runs = published_runs(*report);
+      const auto found = std::ranges::find_if(runs, [&](const PublishedRuns& one) {
+        return static_cast<double>(one.folder.files) == files &&
+               static_cast<double>(one.folder.bytes) == row.number("bytes") &&
+               one.threads == row.number("threads");
+      });
+      if (found == runs.end()) {
+        entries.insert(entries.end(), 3, Entry());
+        continue;
+      }
+      entries.push_back(found->mean ? Entry(*found->mean, "s") : Entry("not legible"));
+      entries.push_back(range(found->minimum, found->maximum));
+      entries.push_back(abnormal(100, found->normal_runs, found->normal_mean.value_or(0)));
+    }
+    return entries;
+  };
+  views.table("times",
+              rows_of(heads, combinations(views.points, {"bytes", "threads"}, what), row_of),
+              {{"files", fmt::format("{:.0f}", files)}});
+}
+
+void decryption(const StudyViews& views, const Level& pus) {
+  const auto who = [&](const char* name) {
+    return Factors{{"implementation", name}, {"threads", pus}};
+  };
+  const Factors report = who(kReport), cbc = who("tabane_cbc"), copy = who(kCopy),
+                report_back = who("report_decrypting"), cbc_back = who("tabane_cbc_decrypting");
+  views.table("decryption",
+              {{"files", folder_label},
+               {"OpenMP static: encrypting", time_of(report)},
+               {"decrypting", time_of(report_back)},
+               {"decrypting / encrypting", ratio_of(report_back, report)},
+               {"tabane CBC: encrypting", time_of(cbc)},
+               {"decrypting", time_of(cbc_back)},
+               {"decrypting / encrypting", ratio_of(cbc_back, cbc)},
+               {"OpenMP / copying", ratio_of(report_back, copy)}},
+              having(folders(views.points, "implementation"), views.points, {report_back}));
 }
 
 void threads_map(const StudyViews& views, double files, const Implementation& one) {
@@ -191,7 +290,7 @@ void limit_chart(const StudyViews& views, double files, const Level& pus) {
   std::vector<std::string> ends;
   const Factors threads{{"threads", pus}}, copy = threads.with({{"implementation", kCopy}});
   for (const Implementation& one : implementations()) {
-    if (one.name == std::string_view(kCopy)) continue;
+    if (one.name == std::string_view(kCopy) || one.decrypts) continue;
     const Curve curve =
         curve_of(one.title, ratio_of(threads.with({{"implementation", one.name}}), copy),
                  views.points, folders(views.points, "implementation", files), "bytes");
@@ -268,7 +367,9 @@ void add_views(Record& record, const Points& points, unsigned threads) {
   const std::vector<double> numbers_of_files = points.numbers("files");
   add_best(views);
   for (const double files : numbers_of_files) best_threads(views, files);
+  for (const double files : numbers_of_files) times(views, files);
   against_limit(views, pus);
+  decryption(views, pus);
   add_outlier_tables(views);
   causes(views, pus);
   for (const double files : numbers_of_files) {

@@ -33,13 +33,20 @@ double pressure_seconds(const std::string& what) {
   return at == line.npos ? kUnknown : std::atof(line.c_str() + at + kTotal.size()) * 1e-6;
 }
 
+// Bytes of pages that the kernel counts as this.
+double pages_of(const char* what) {
+  const auto pages = core::SystemFiles().field_number("/proc/vmstat", what);
+  return pages ? *pages * static_cast<double>(sysconf(_SC_PAGESIZE)) : kUnknown;
+}
+
 // steal_s: what the hypervisor gave to others while this machine's CPUs had work, in steps of
 // 10 ms.
 Counters machine_counters() {
   const auto ticks = cpu_ticks(core::SystemFiles());
   return {{"steal_s", ticks ? ticks->back() / static_cast<double>(sysconf(_SC_CLK_TCK)) : kUnknown},
           {"machine_cpu_wait_s", pressure_seconds("cpu")},
-          {"machine_io_wait_s", pressure_seconds("io")}};
+          {"machine_io_wait_s", pressure_seconds("io")},
+          {"machine_written_bytes", pages_of("nr_written")}};
 }
 
 Counters process_counters() {
@@ -60,21 +67,23 @@ void add_differences(Sample& sample, const Counters& after, const Counters& befo
 }
 
 // Times work as of a program that has just started, without the threads that OpenMP keeps and the
-// memory that the allocator keeps; empties the output after it.
-Sample timed(const FolderBench& bench, const std::function<void()>& work) {
+// memory that the allocator keeps; empties the output after it unless it is kept.
+Sample timed(const FolderBench& bench, const std::function<void()>& work, bool keeps = false) {
   omp_pause_resource_all(omp_pause_soft);
 #if defined(__GLIBC__)
   malloc_trim(0);
 #endif
   core::Clock& clock = core::tick_clock();
   // Reading files of the system makes work of its own: it stays outside of the process's counters.
+  const double dirty = pages_of("nr_dirty") + pages_of("nr_writeback");
   const Counters machine = machine_counters(), process = process_counters();
   const double start = clock.now();
   work();
   Sample sample{.seconds = clock.now() - start};
   add_differences(sample, process_counters(), process);
   add_differences(sample, machine_counters(), machine);
-  bench.scratch.empty_output();
+  sample.beside.emplace_back("dirty_before_bytes", dirty);
+  if (!keeps) bench.scratch.empty_output();
   return sample;
 }
 
@@ -86,6 +95,11 @@ unsigned run_report(const FolderBench& bench, unsigned threads) {
   return threads;
 }
 
+unsigned run_report_decrypting(const FolderBench& bench, unsigned threads) {
+  decrypt_folder(bench.scratch.sealed(), bench.scratch.out(), bench.key, threads);
+  return threads;
+}
+
 unsigned run_copy(const FolderBench& bench, unsigned threads) {
   copy_folder(bench.scratch.in(), bench.scratch.out(), threads);
   return threads;
@@ -94,15 +108,17 @@ unsigned run_copy(const FolderBench& bench, unsigned threads) {
 template <encrypt::Cipher cipher, encrypt::Direction direction = encrypt::Direction::encrypt,
           crypto::Engine engine = crypto::Engine::automatic>
 unsigned run_tabane(const FolderBench& bench, unsigned threads) {
-  constexpr bool kEncrypts = direction == encrypt::Direction::encrypt;
+  constexpr bool kWrites = direction != encrypt::Direction::verify;
   encrypt::Request request;
   request.direction = direction;
   request.cipher = cipher;
-  request.in = kEncrypts ? bench.scratch.in() : bench.scratch.out();
-  if (kEncrypts) request.out = bench.scratch.out();
+  request.in = !kWrites                                   ? bench.scratch.out()
+               : direction == encrypt::Direction::decrypt ? bench.scratch.sealed()
+                                                          : bench.scratch.in();
+  if (kWrites) request.out = bench.scratch.out();
   std::ranges::copy(bench.key.key, request.key.bytes().begin());
   if (cipher == encrypt::Cipher::aes_128_cbc) request.fixed_iv = bench.key.iv;
-  request.force = kEncrypts;
+  request.force = kWrites;
   request.threads = threads;
   request.measure_copy = false;
   request.engine = engine;
@@ -114,23 +130,23 @@ unsigned run_tabane(const FolderBench& bench, unsigned threads) {
 }
 
 constexpr Implementation kImplementations[] = {
-    {kReport, "OpenMP static", false, false, run_report<Schedule::fixed>},
-    {"report_dynamic", "OpenMP dynamic", false, false, run_report<Schedule::dynamic>},
-    {"tabane_cbc", "tabane CBC", true, false, run_tabane<encrypt::Cipher::aes_128_cbc>},
-    {"tabane_gcm", "tabane GCM", true, false, run_tabane<encrypt::Cipher::aes_256_gcm>},
-    {"tabane_device", "coprocessor", true, true,
+    {kReport, "OpenMP static", false, false, false, run_report<Schedule::fixed>},
+    {"report_dynamic", "OpenMP dynamic", false, false, false, run_report<Schedule::dynamic>},
+    {"tabane_cbc", "tabane CBC", true, false, false, run_tabane<encrypt::Cipher::aes_128_cbc>},
+    {"tabane_gcm", "tabane GCM", true, false, false, run_tabane<encrypt::Cipher::aes_256_gcm>},
+    {"tabane_device", "coprocessor", true, true, false,
      run_tabane<encrypt::Cipher::aes_128_cbc, encrypt::Direction::encrypt, crypto::Engine::opencl>},
-    {kCopy, "copying", false, false, run_copy}};
+    {"report_decrypting", "OpenMP static, decrypting", false, false, true, run_report_decrypting},
+    {"tabane_cbc_decrypting", "tabane CBC, decrypting", false, false, true,
+     run_tabane<encrypt::Cipher::aes_128_cbc, encrypt::Direction::decrypt>},
+    {kCopy, "copying", false, false, false, run_copy}};
 
 }  // namespace
 
 std::span<const Implementation> implementations() { return kImplementations; }
 
 std::vector<Contender> contenders(const FolderBench& bench, const Folder& folder,
-                                  const std::vector<unsigned>& threads) {
-  constexpr std::uint64_t kMostOnCpu = std::uint64_t{16} << 20;  // bytes, on a CPU as a device
-  const bool on_device = bench.device != nullptr &&
-                         (!bench.device->is_cpu || folder.files * folder.bytes <= kMostOnCpu);
+                                  const ThreadCounts& threads) {
   std::vector<Contender> all;
   const auto add = [&](const Implementation& one, const Level& level, unsigned number) {
     all.push_back({folder.point("implementation", one.name, level), [&bench, &one, number] {
@@ -141,9 +157,16 @@ std::vector<Contender> contenders(const FolderBench& bench, const Folder& folder
                    }});
   };
   for (const Implementation& one : kImplementations) {
-    if (one.on_device && !on_device) continue;
-    for (const unsigned number : threads)
-      if (!one.on_device) add(one, number, number);
+    if (one.on_device && bench.device == nullptr) continue;
+    if (one.decrypts) {
+      add(one, threads.pus, threads.pus);
+    } else if (!one.on_device) {
+      for (const unsigned number :
+           one.name == std::string_view(kReport) ? threads.report : threads.others)
+        // More threads than files have nothing to do.
+        if (number <= std::max<std::uint64_t>(folder.files, 2 * threads.pus))
+          add(one, number, number);
+    }
     if (one.chooses) add(one, kAutomatic, 0);
   }
   return all;
@@ -160,13 +183,41 @@ void check_outputs(Visit& visit, const FolderBench& bench, const Folder& folder,
     } else {
       const std::string digest = digest_of_directory(bench.scratch.out());
       if (cipher_text.empty()) cipher_text = digest;
-      const bool copies = one.run == run_copy;
-      if (digest != (copies ? digest_of_directory(bench.scratch.in()) : cipher_text))
+      const bool plain = one.decrypts || one.run == run_copy;
+      if (digest != (plain ? digest_of_directory(bench.scratch.in()) : cipher_text))
         throw core::VerificationError(fmt::format("{}: what {} wrote", folder.label(), one.title),
                                       1, 0);
     }
     bench.scratch.empty_output();
   }
+}
+
+// ---- two directories ----
+
+Factors place_factors(const char* place, const char* program, const Folder& folder,
+                      const Level& threads) {
+  return {{"place", place},
+          {"program", program},
+          {"files", folder.files},
+          {"bytes", folder.bytes},
+          {"threads", threads}};
+}
+
+std::vector<Contender> place_contenders(const FolderBench& here, const FolderBench& also,
+                                        const Folder& folder,
+                                        const std::vector<unsigned>& threads) {
+  std::vector<Contender> all;
+  for (const auto& [place, bench] : {std::pair{kHere, &here}, {kAlso, &also}}) {
+    const auto add = [&](const char* program, unsigned number, auto run) {
+      all.push_back({place_factors(place, program, folder, number), [=] {
+                       return timed(
+                           *bench, [=] { run(*bench, number); }, true);
+                     }});
+    };
+    for (const unsigned number : threads) add(kReport, number, run_report<Schedule::fixed>);
+    add(kCopy, threads.front(), run_copy);
+  }
+  return all;
 }
 
 // ---- variants of the report's program ----

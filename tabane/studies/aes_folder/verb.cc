@@ -14,19 +14,20 @@ Definition define() {
       options,
       table(
           {{"--files LIST", &own->files, "Numbers of files (default 10,100)", {.commas = true}},
-           sizes_row("--sizes LIST", own->sizes,
-                     "Sizes of a file (default 128,1K,4K,16K,64K,256K,1M,4M)"),
+           sizes_row("--sizes LIST", own->sizes, "Sizes of a file (default 128,256,512,1K to 4M)"),
            {"-t,--threads LIST",
             &own->threads,
-            "Numbers of threads (default 1,2,4 to twice the PUs, and 10,20,50,100); the number of "
-            "PUs is always among them",
+            "Numbers of threads (default 1,2,4 to twice the PUs, and for the report's program "
+            "10,20,50,100); the number of PUs is always among them",
             {.commas = true}},
            {"-r,--runs N",
             &own->runs,
             "Runs of each point (default 100, fewer where runs are long)",
             {.range = kAboveZero}},
            {"--dir DIR", &own->directory,
-            "Where the files are made and removed (default: a memory file system)"}},
+            "Where the files are made and removed (default: a memory file system)"},
+           {"--also DIR", &own->also,
+            "Another directory, such as one on a disk, for the report's program and copying"}},
           options->rows(own->quick, "Take fewer runs, sizes and numbers of threads")),
       [own](const core::Topology& topology, const lab::Hooks& hooks) {
         return lab::run_aes_folder(topology, *own, hooks);
@@ -42,7 +43,8 @@ extern constinit const Verb aes_folder_study{
         "copying",
     .examples =
         "  tabane study aes-folder --quick\n"
-        "  tabane study aes-folder --files 100 --sizes 1M --runs 100 -o pages",
+        "  tabane study aes-folder --files 100 --sizes 1M --runs 100 -o pages\n"
+        "  tabane study aes-folder --also /var/tmp -o pages",
     .define = define};
 
 }  // namespace tabane::program
