@@ -21,9 +21,12 @@ namespace process_thread {
 
 const std::vector<Workload>& workloads() {
   static const std::vector<Workload> all = {
-      {.name = "malloc-small", .title = "malloc, up to 4 KiB"},
+      {.name = "malloc-small", .title = "malloc, up to 4 KiB", .large_share = 0},
+      {.name = "malloc-10", .title = "malloc, 10 % large", .large_share = 0.1, .between = true},
+      {.name = "malloc-50", .title = "malloc, 50 % large", .large_share = 0.5, .between = true},
       {.name = "malloc-large", .title = "malloc, from 256 KiB", .large_share = 1},
       {.name = "insert-10", .title = "std::map, 10 % new keys", .new_share = 0.1},
+      {.name = "insert-50", .title = "std::map, 50 % new keys", .new_share = 0.5, .between = true},
       {.name = "insert-100", .title = "std::map, 100 % new keys", .new_share = 1},
       {.name = "words", .title = "counting words"},
       {.name = "mining-values", .title = "mining, ciphertexts as values", .program = "values"},
@@ -56,18 +59,18 @@ Factors automatic_factors(const std::string& workload, const std::string& alloca
   return {{"part", "automatic"}, {"chosen_for", workload}, {"chosen_under", allocator}};
 }
 
-Factors fork_factors(const std::string& way, std::uint64_t bytes, const Level& piece,
-                     const std::string& memory) {
-  return {{"part", "forks"}, {"way", way}, {"bytes", bytes}, {"piece", piece}, {"memory", memory}};
-}
-
 std::optional<Shape> report_team(int workers) {
   constexpr int kMostThreads = 9;
-  for (int processes = 2; processes <= workers; processes *= 2) {
+  for (int processes = 1; processes <= workers; processes *= 2) {
     if (workers % processes == 0 && workers / processes <= kMostThreads)
       return Shape{processes, workers / processes};
   }
   return std::nullopt;
+}
+
+Shape team_of_processes(int workers) {
+  const auto team = report_team(workers);
+  return team && team->processes > 1 ? *team : Shape{workers, 1};
 }
 
 std::vector<Shape> plan_shapes(int pus) {
@@ -99,14 +102,17 @@ struct Setup {
   ProcessThreadOptions options;
   ProcessThreadMeters meters;
   int pus;
-  std::vector<Shape> shapes = {}, few_shapes = {};  // few: for allocators that are only compared
+  // few: for allocators that are only compared; fewest: of workloads between.
+  std::vector<Shape> shapes = {}, few_shapes = {}, fewest_shapes = {};
   std::size_t tasks = 64;
-  double one_worker_seconds = 0.3;
+  double one_worker_seconds = 0.15;
   int passes = 3;  // so that intervals cover the run and not one moment of it
-  Effort effort{.fewest = 6, .most = 51, .budget_seconds = 36};         // of a workload, all passes
-  Effort mining_effort{.fewest = 6, .most = 51, .budget_seconds = 24};  // of a program, all passes
-  Effort fork_effort{.fewest = 6, .most = 50, .budget_seconds = 0.5};   // of a kind of memory
-  std::vector<Result> choices = {};
+  // All passes together: of a workload, of one between, of a program that mines.
+  Effort effort{.fewest = 6, .most = 51, .budget_seconds = 27};
+  Effort between_effort{.fewest = 6, .most = 51, .budget_seconds = 6};
+  Effort mining_effort{.fewest = 6, .most = 51, .budget_seconds = 21};
+  ForkPlan forks{.effort = {.fewest = 6, .most = 150, .budget_seconds = 1.2}};
+  std::vector<Result> choices = {}, memory = {};
 
   // What the first pass found out holds for all.
   struct Prepared {
@@ -115,8 +121,20 @@ struct Setup {
   };
   std::map<std::string, Prepared> prepared = {};  // by workload and allocator
 
-  const Effort& effort_of(const Workload& workload) const {
-    return workload.program != nullptr ? mining_effort : effort;
+  Effort effort_of(const Workload& workload) const {
+    if (workload.program == nullptr) return workload.between ? between_effort : effort;
+    Effort mining = mining_effort;
+    if (briefly(workload)) mining.budget_seconds /= 3;
+    return mining;
+  }
+  // Whether it is measured under the first allocator only, and with few shapes.
+  bool briefly(const Workload& workload) const {
+    return workload.between ||
+           (options.quick && workload.name == std::string_view("mining-in-place"));
+  }
+  const std::vector<Shape>& shapes_of(const Workload& workload, bool compared) const {
+    if (workload.between) return fewest_shapes;
+    return compared ? few_shapes : shapes;
   }
   bool mines() const {
     return std::ranges::any_of(options.workloads, [](const std::string& name) {
@@ -124,6 +142,11 @@ struct Setup {
     });
   }
 };
+
+// Threads only, processes only, and the report's teams.
+bool is_compared(Shape shape) {
+  return shape.processes == 1 || shape.threads == 1 || report_team(shape.workers()) == shape;
+}
 
 Setup make_setup(int pus, ProcessThreadOptions options, const ProcessThreadMeters& meters) {
   if (options.allocators.empty()) options.allocators = meters.allocators;
@@ -135,20 +158,25 @@ Setup make_setup(int pus, ProcessThreadOptions options, const ProcessThreadMeter
     options.text_bytes = quick ? options.kQuickTextBytes : options.kTextBytes;
   if (options.scale == 0) options.scale = quick ? options.kQuickScale : options.kScale;
   Setup setup{.options = std::move(options), .meters = meters, .pus = pus};
-  setup.shapes = setup.few_shapes = plan_shapes(pus);
+  setup.shapes = plan_shapes(pus);
+  setup.fewest_shapes = {{1, 1}, {1, pus}, team_of_processes(pus)};
+  std::ranges::copy_if(setup.shapes, std::back_inserter(setup.few_shapes), is_compared);
   setup.tasks = static_cast<std::size_t>(std::max(64, 8 * pus));
-  setup.one_worker_seconds = (quick ? 0.1 : 0.3) * std::sqrt(std::max(1.0, pus / 2.0));
+  setup.one_worker_seconds = (quick ? 0.04 : 0.15) * std::sqrt(std::max(1.0, pus / 2.0));
+  setup.forks.quick = quick;
+  setup.forks.most_bytes = setup.options.most_fork_bytes;
   if (quick) {
-    setup.few_shapes = {{1, 1}, {1, pus}, {pus, 1}, report_team(pus).value_or(Shape{1, 1})};
+    setup.few_shapes = setup.fewest_shapes;
     setup.passes = 2;
-    setup.effort = {.fewest = 4, .most = 10, .budget_seconds = 4};
-    setup.mining_effort = {.fewest = 4, .most = 10, .budget_seconds = 3};
-    setup.fork_effort = {.fewest = 3, .most = 50, .budget_seconds = 0.1};
+    setup.effort = {.fewest = 3, .most = 10, .budget_seconds = 4.4};
+    setup.between_effort = {.fewest = 3, .most = 10, .budget_seconds = 0.8};
+    setup.mining_effort = {.fewest = 3, .most = 10, .budget_seconds = 7.5};
+    setup.forks.effort = {.fewest = 4, .most = 50, .budget_seconds = 0.15};
   }
   if (const int runs = static_cast<int>(setup.options.runs); runs > 0)
-    for (Effort* effort : {&setup.effort, &setup.mining_effort})
+    for (Effort* effort : {&setup.effort, &setup.between_effort, &setup.mining_effort})
       effort->most = effort->fewest = runs;
-  setup.passes = std::min(setup.passes, setup.effort.fewest);
+  setup.passes = setup.forks.passes = std::min(setup.passes, setup.effort.fewest);
   return setup;
 }
 
@@ -164,12 +192,14 @@ void check_options(const ProcessThreadOptions& options) {
                  "no such directory");
   require_option(options.scale >= 0 && options.scale <= 100, "--scale", options.scale,
                  "above 0, at most 100");
+  require_fork_memory(options.most_fork_bytes);
   for (const std::string& name : options.workloads) find_workload(name);
 }
 
+}  // namespace
+
 // ---- meters ----
 
-// Returns the answer of a meter. throws: the error that it answers with.
 Json ask(const ProcessThreadMeter& meter, const Json& request) {
   Json answer = meter(request);
   if (!answer.contains("error")) return answer;
@@ -179,6 +209,8 @@ Json ask(const ProcessThreadMeter& meter, const Json& request) {
   if (kind == "usage") throw core::UsageError(what);
   throw core::Error(what);
 }
+
+namespace {
 
 // Null if the allocator cannot be had, which is noted.
 ProcessThreadMeter start_meter(Visit& visit, const Setup& setup, const std::string& allocator) {
@@ -199,7 +231,7 @@ struct MeteredWork {
   const Workload& workload;
   std::string allocator;
   ProcessThreadMeter meter;
-  bool few = false;  // only compared
+  bool compared = false;  // with the first allocator, and not looked at by itself
 
   // Returns the requests of all tasks. requests: of a task.
   double prepare(double requests) const {
@@ -213,7 +245,10 @@ struct MeteredWork {
         .get<double>();
   }
   Json measure(Shape shape, const std::string& order = "tree") const {
-    return ask(meter, {{"do", "measure"},
+    return ask_about("measure", shape, order);
+  }
+  Json ask_about(const char* what, Shape shape, const std::string& order = "tree") const {
+    return ask(meter, {{"do", what},
                        {"processes", shape.processes},
                        {"threads", shape.threads},
                        {"fork", order}});
@@ -271,94 +306,108 @@ Sample automatic_sample(const Json& answer) {
           {{"sample_s", choice["sample_s"].get<double>()}, {"held", held}}};
 }
 
+// The memory that all processes of a measurement take together while they work. measured: factors
+// of the point that tells how fast they are.
+void note_memory(Setup& setup, const MeteredWork& work, Shape shape, const Factors& measured) {
+  const Json bytes = work.ask_about("memory", shape)["bytes"];
+  if (!bytes.is_number()) return;
+  Result result{.name = "process_thread.memory",
+                .what = "memory that all processes take together while they work (PSS)",
+                .unit = "B",
+                .better = Better::lower,
+                .factors = measured};
+  for (const Factor& factor : measured)
+    result.name += "." + (factor.level.is_number() ? factor.name : "") + factor.level.text();
+  result.value = bytes.get<double>();
+  setup.memory.push_back(std::move(result));
+}
+
 // All shapes, and a team that chooses one. The first pass finds out how much work it is, and
 // chooses a shape, which is measured, too.
 std::vector<Contender> shape_contenders(Visit& visit, Setup& setup, const MeteredWork& work) {
-  Setup::Prepared& prepared = setup.prepared[work.workload.name + (" " + work.allocator)];
+  const std::string name = work.workload.name;
+  const bool chooses = !work.workload.between && !(work.compared && setup.options.quick);
+  const auto factors_of = [=, allocator = work.allocator](Shape shape) {
+    return shape_factors(name, allocator, shape);
+  };
+  Setup::Prepared& prepared = setup.prepared[name + (" " + work.allocator)];
   if (prepared.requests > 0) {
     work.prepare(prepared.requests / double(setup.tasks));
   } else {
     const double requests = prepare_fitting(work);
     visit.show(0);
-    const Result choice = choice_result(work, work.measure({0, 0}));
-    const auto& planned = work.few ? setup.few_shapes : setup.shapes;
+    const auto& planned = setup.shapes_of(work.workload, work.compared);
     prepared = {requests, {planned.begin(), planned.end()}};
-    prepared.shapes.insert(shape_of(choice.factors));
-    setup.choices.push_back(choice);
+    if (chooses) {
+      setup.choices.push_back(choice_result(work, work.measure({0, 0})));
+      prepared.shapes.insert(shape_of(setup.choices.back().factors));
+    }
+    for (const Shape shape : {Shape{1, setup.pus}, team_of_processes(setup.pus)})
+      note_memory(setup, work, shape, factors_of(shape));
   }
   std::vector<Contender> contenders;
   for (const Shape shape : prepared.shapes)
-    contenders.push_back({shape_factors(work.workload.name, work.allocator, shape),
-                          [work, shape, requests = prepared.requests] {
+    contenders.push_back({factors_of(shape), [work, shape, requests = prepared.requests] {
                             return sample_of(work.measure(shape), {"fork_s", "join_s"}, requests);
                           }});
-  contenders.push_back({automatic_factors(work.workload.name, work.allocator), [work] {
-                          return automatic_sample(work.measure({0, 0}));
-                        }});
+  if (chooses)
+    contenders.push_back({automatic_factors(name, work.allocator), [work] {
+                            return automatic_sample(work.measure({0, 0}));
+                          }});
   return contenders;
 }
 
-std::vector<Contender> mining_contenders(const MeteredWork& work) {
+std::vector<Contender> mining_contenders(Setup& setup, const MeteredWork& work) {
   const double products = work.prepare(0);
   std::vector<Contender> contenders;
-  for (const WorkerStart& start : plan_starts(work.setup.pus, work.few))
-    contenders.push_back({mining_factors(work.workload.program, work.allocator, start), [=] {
+  Setup::Prepared& prepared = setup.prepared[work.workload.name + (" " + work.allocator)];
+  for (const WorkerStart& start :
+       plan_starts(setup.pus, work.compared || setup.briefly(work.workload))) {
+    const Factors factors = mining_factors(work.workload.program, work.allocator, start);
+    if (prepared.requests == 0 && start.shape.workers() == setup.pus && start.way != "serial")
+      note_memory(setup, work, start.shape, factors);
+    contenders.push_back({factors, [=] {
                             const Json answer = work.measure(
                                 start.shape, start.way == "serial" ? "serial" : "tree");
                             return sample_of(answer, {"start_s", "fork_s", "join_s"}, products);
                           }});
+  }
+  prepared.requests = products;
   return contenders;
 }
 
-// With all allocators in turn; the first is measured more closely.
+// With all allocators in turn; the first is measured more closely. What preparing takes is part of
+// the time that the workload has.
 void measure_workload(Visit& visit, Setup& setup, const Workload& workload) {
+  const double begin = core::tick_clock().now();
   std::vector<Contender> contenders;
   for (const std::string& allocator : setup.options.allocators) {
     visit.show(0);
+    if (setup.briefly(workload) && !contenders.empty()) break;
     const ProcessThreadMeter meter = start_meter(visit, setup, allocator);
     if (!meter) continue;
     const MeteredWork work{setup, workload, allocator, meter, !contenders.empty()};
-    std::ranges::move(workload.program != nullptr ? mining_contenders(work)
+    std::ranges::move(workload.program != nullptr ? mining_contenders(setup, work)
                                                   : shape_contenders(visit, setup, work),
                       std::back_inserter(contenders));
   }
   if (contenders.empty()) throw core::UsageError("none of the allocators can be used here");
   visit.show(0);
-  visit.in_turn(contenders, visit.part(setup.effort_of(workload)));
+  Effort effort = visit.part(setup.effort_of(workload));
+  effort.budget_seconds -= core::tick_clock().now() - begin;
+  visit.in_turn(contenders, effort);
 }
 
-// ---- forks ----
-
-std::vector<std::uint64_t> fork_sizes(bool quick) {
-  const auto usable = core::usable_memory_bytes();
-  // Preparing may need as much again for a while.
-  const double most = std::min(usable.value_or(0) / 4, quick ? 0x1p28 : 0x1p32);
-  std::vector<std::uint64_t> sizes;
-  for (std::uint64_t bytes = 1 << 20; static_cast<double>(bytes) <= most; bytes *= quick ? 16 : 4)
-    sizes.push_back(bytes);
-  return sizes;
-}
-
-void measure_forks_of(Visit& visit, const Setup& setup, std::uint64_t bytes) {
-  const ProcessThreadMeter meter = setup.meters.start(setup.meters.allocators.at(0));
-  double done = 0;
-  for (const Level& piece : kPieces) {
-    visit.show(done++ / static_cast<double>(kPieces.size()));
-    const auto piece_bytes = piece.is_number() ? static_cast<std::uint64_t>(piece.number()) : bytes;
-    if (piece_bytes > bytes) continue;
-    const Json answer = ask(meter, {{"do", "forks"},
-                                    {"bytes", bytes},
-                                    {"piece", piece_bytes},
-                                    {"fewest", setup.fork_effort.fewest},
-                                    {"most", setup.fork_effort.most},
-                                    {"budget_s", setup.fork_effort.budget_seconds}});
-    for (const auto& [memory, found] : answer.items()) {
-      for (const auto& [way, seconds] : found["seconds"].items())
-        visit.add(fork_factors(way, bytes, piece, memory), seconds.get<std::vector<double>>(),
-                  {{"small_page_bytes", found["small_page_bytes"].get<double>()},
-                   {"huge_page_bytes", found["huge_page_bytes"].get<double>()}});
-    }
-  }
+// About what a visit takes: its share of the budget, or the rounds that must be.
+double visit_seconds(const Setup& setup, const Workload& workload) {
+  constexpr double kNotAsFastAsWorkers = 1.3;
+  const Effort effort = setup.effort_of(workload).part(0, setup.passes);
+  const std::size_t allocators = setup.briefly(workload) ? 1 : setup.options.allocators.size();
+  double round = 0;
+  for (std::size_t i = 0; i < allocators && workload.program == nullptr; ++i)
+    for (const Shape shape : setup.shapes_of(workload, i > 0))
+      round += setup.one_worker_seconds / std::min(shape.workers(), setup.pus);
+  return std::max(effort.budget_seconds, effort.fewest * kNotAsFastAsWorkers * round);
 }
 
 // ---- the record ----
@@ -382,9 +431,11 @@ std::string process_thread_what(const Point& point) {
   if (part == nullptr)
     return fmt::format("time of {} with {}", find_workload(point.text("workload")).title,
                        point.text("allocator"));
-  return fmt::format(
-      "start and end of {} of a process that holds memory",
-      point.text("way") == "one" ? "one child" : fmt::format("{} children", kForkChildren));
+  const std::string way = point.text("way");
+  return fmt::format("start and end of {} of a process that holds memory",
+                     way == "one" || way == "one thread"
+                         ? (way == "one" ? "one child" : way)
+                         : fmt::format("{} children", kForkChildren));
 }
 
 }  // namespace
@@ -400,24 +451,29 @@ Record run_process_thread(const core::Topology& topology, const ProcessThreadOpt
   Setup setup = make_setup(pus, options, meters);
   if (setup.mines()) require_mining_memory(setup.options.scale, setup.options.allocators.size());
   Campaign campaign(hooks);
-  campaign.points.declare(fork_factors("one", 0, 0, ""));
   campaign.points.declare(shape_factors("", "", {}));
   campaign.points.declare(automatic_factors("", ""));
   campaign.points.declare(mining_factors("", "", {}));
-  for (const std::uint64_t bytes : fork_sizes(options.quick))
-    campaign.add({.what = "forks of " + core::format_bytes(bytes),
-                  .planned_seconds = 6 * setup.fork_effort.budget_seconds,
-                  .body = [&, bytes](Visit& visit) { measure_forks_of(visit, setup, bytes); }});
+  ForkRefusal refusal;
+  add_fork_blocks(
+      campaign, setup.forks, [&] { return meters.start(meters.allocators.at(0)); }, refusal);
   for (const std::string& name : setup.options.workloads)
     campaign.add(
         {.what = name,
-         .planned_seconds = setup.effort_of(find_workload(name)).budget_seconds / setup.passes,
+         .planned_seconds = visit_seconds(setup, find_workload(name)),
          .body = [&](Visit& visit) { measure_workload(visit, setup, find_workload(name)); }});
   study.add(campaign, campaign.run({.passes = setup.passes}), process_thread_what);
   record.sentences.push_back(words_sentence(setup.options));
-  if (setup.mines())
+  if (setup.mines()) {
+    add_mining_parameters(record, setup.options.scale);
     record.sentences.push_back(mining_sentence(mining_transactions(setup.options.scale)));
-  record.results.insert(record.results.end(), setup.choices.begin(), setup.choices.end());
+  }
+  for (const std::vector<Result>* more : {&setup.choices, &setup.memory})
+    record.results.insert(record.results.end(), more->begin(), more->end());
+  if (refusal.bytes > 0)
+    add_result(record, "forks.refused_above", "resident memory with which a fork is refused",
+               {static_cast<double>(refusal.bytes), "B"}, Better::neither)
+        .details[detail::kRemark] = refusal.reason;
   add_views(record, campaign.points, setup.choices, pus);
   return study.finish();
 }

@@ -31,6 +31,7 @@ struct ProcessThreadOptions {
   std::uint64_t text_bytes = 0;         // of the generated text
   std::string text_directory;           // count the words of these files instead
   double scale = 0;                     // of the report's transactions, for mining
+  std::uint64_t most_fork_bytes = 0;    // that a process that forks holds
 };
 
 // Answers a request of the study. Never throws of its own: an error is part of the answer.
@@ -63,9 +64,10 @@ using team::Shape;
 struct Workload {
   const char* name;
   const char* title;
-  double large_share = 0;         // of malloc
-  double new_share = 0;           // of insertion
-  const char* program = nullptr;  // that mines; null: another workload
+  std::optional<double> large_share = {};  // of malloc
+  std::optional<double> new_share = {};    // of insertion
+  const char* program = nullptr;           // that mines; null: another workload
+  bool between = false;  // only for the curve over shares: few shapes, under the first allocator
 };
 // In the order in which they are measured.
 const std::vector<Workload>& workloads();
@@ -87,19 +89,47 @@ Factors shape_factors(const std::string& workload, const std::string& allocator,
 Shape shape_of(const Factors& factors);
 // Of teams that choose their shape, sample and all.
 Factors automatic_factors(const std::string& workload, const std::string& allocator);
-// memory: "as allocated", or "prepared" for forks.
+// The shapes to measure: on small machines all of at most 2 × PUs workers; on others threads,
+// processes and teams as in the report at about ten numbers of workers, and powers of two.
+std::vector<Shape> plan_shapes(int pus);
+// The report's team of this many workers: the fewest processes, a power of two, of at most 9
+// threads; up to 9 workers these are the threads of one process. Null if there is none.
+std::optional<Shape> report_team(int workers);
+// That team if it has several processes; else as many processes as workers.
+Shape team_of_processes(int workers);
+
+// Returns the answer of a meter. throws: the error that it answers with.
+Json ask(const ProcessThreadMeter& meter, const Json& request);
+
+// ---- forks ----
+
+// way: "one", "serial", "tree", "threads" (kForkChildren children), or "one thread", which is no
+// fork. memory: "as allocated", or "prepared" for forks.
 Factors fork_factors(const std::string& way, std::uint64_t bytes, const Level& piece,
                      const std::string& memory);
 // Of the memory that a forking process holds: bytes, or "at once".
 inline const std::vector<Level> kPieces = {4096, 2 << 20, "at once"};
 inline constexpr int kForkChildren = 8;
 
-// The shapes to measure: on small machines all of at most 2 × PUs workers; on others threads,
-// processes and teams as in the report at about ten numbers of workers, and powers of two.
-std::vector<Shape> plan_shapes(int pus);
-// The report's team of this many workers: the fewest processes, a power of two, of at most 9
-// threads. Null if there is none.
-std::optional<Shape> report_team(int workers);
+struct ForkPlan {
+  Effort effort;  // of a kind of memory, all passes
+  int passes = 1;
+  bool quick = false;
+  std::uint64_t most_bytes = 0;  // 0: up to 4 GiB
+};
+// The least memory with which a fork was refused.
+struct ForkRefusal {
+  std::uint64_t bytes = 0;  // 0: none was
+  std::string reason = {};
+};
+
+// throws: core::UsageError naming what fits, if this much is not free.
+void require_fork_memory(std::uint64_t most_bytes);
+// Adds a block for each size. start: a meter. refusal: lives as long as the campaign.
+void add_fork_blocks(Campaign& campaign, const ForkPlan& plan,
+                     const std::function<ProcessThreadMeter()>& start, ForkRefusal& refusal);
+// A refusal is the record's result forks.refused_above.
+void add_fork_views(const StudyViews& views);
 
 // ---- mining ----
 //
@@ -115,11 +145,13 @@ struct WorkerStart {
 
 // The starts to measure: threads, and teams as in the report, up to one worker per PU; on small
 // machines processes alone, up to 8, of which a tree needs fewer forks one after the other. few:
-// one worker, and as many as PUs.
+// one worker, and as many as PUs, as threads and as a tree.
 std::vector<WorkerStart> plan_starts(int pus, bool few);
 Factors mining_factors(const std::string& program, const std::string& allocator,
                        const WorkerStart& start);
 
+// Adds what is mined, and how it is encrypted, by the names of the report's parameters.
+void add_mining_parameters(Record& record, double scale);
 // Transactions of the report's problem at this scale.
 std::size_t mining_transactions(double scale);
 // throws: core::UsageError if the databases of this many meters do not fit into memory.
@@ -148,8 +180,7 @@ struct WorkerLine {
   Pick pick;
 };
 // Times and speed-ups over one worker, and the shape of the last line's teams.
-std::vector<Column> speedup_columns(const Pick& one, const std::vector<WorkerLine>& lines,
-                                    Entry (*label)(const Point& team));
+std::vector<Column> speedup_columns(const Pick& one, const std::vector<WorkerLine>& lines);
 Curves speedup_curves(const Points& points, const Pick& one, const std::vector<WorkerLine>& lines,
                       const std::vector<Factors>& rows);
 // Adds the result that the report publishes. team: what threads are compared with.
@@ -157,6 +188,10 @@ void add_gain(const StudyViews& views, const std::string& workload, const std::s
               const char* team, const Entry& gain);
 // The median time of a point of work over its requests.
 double seconds_per_request(const Point& point);
+// "2 x 4": processes and threads of a point of work.
+Entry shape_label(const Point& point);
+// "threads 1.25 at 2; processes 1.98 at 2": where the measured curves end.
+std::string ends_of(const Curves& curves);
 
 }  // namespace process_thread
 }  // namespace tabane::lab

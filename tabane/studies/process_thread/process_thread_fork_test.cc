@@ -83,21 +83,84 @@ TEST(ProcessThreadMeter, ErrorsAreAnswersAndTheNextRequestWorks) {
   EXPECT_FALSE(meter(measure(2, 1)).contains("error"));
 }
 
-TEST(ProcessThreadMeter, MeasuresForksOverMemory) {
+Json forks(bool children, bool prepare) {
+  return {{"do", "forks"},      {"bytes", 8 << 20}, {"piece", 4096}, {"children", children},
+          {"prepare", prepare}, {"fewest", 2},      {"most", 5},     {"budget_s", 0}};
+}
+
+TEST(ProcessThreadMeter, MeasuresForksAndAThreadOverMemory) {
   const ProcessThreadMeter meter = process_thread_meter();
-  const Json answer = meter({{"do", "forks"},
-                             {"bytes", 8 << 20},
-                             {"piece", 4096},
-                             {"fewest", 2},
-                             {"most", 5},
-                             {"budget_s", 0}});
-  ASSERT_TRUE(answer.contains("as allocated")) << answer.dump();
-  const Json& found = answer["as allocated"];
-  for (const char* way : {"one", "serial", "tree", "threads"})
+  const Json answer = meter(forks(true, false));
+  ASSERT_TRUE(answer.contains("measured")) << answer.dump();
+  EXPECT_FALSE(answer.contains("refused")) << answer.dump();
+  EXPECT_EQ(answer["measured"].size(), 1u);  // not prepared
+  const Json& found = answer["measured"]["as allocated"];
+  for (const char* way : {"one", "one thread", "serial", "tree", "threads"})
     EXPECT_EQ(found["seconds"][way].size(), 2u) << way;
+  EXPECT_EQ(meter(forks(false, false))["measured"]["as allocated"]["seconds"].size(), 2u);
   EXPECT_GE(found["small_page_bytes"].get<std::uint64_t>() +
                 found["huge_page_bytes"].get<std::uint64_t>(),
             std::uint64_t{8} << 20);
+}
+
+// The memory of two processes that hold the same data is not twice that of one.
+TEST(ProcessThreadMeter, TellsTheMemoryOfAllProcesses) {
+  const ProcessThreadMeter meter = process_thread_meter();
+  meter(prepare("mining-values"));
+  const auto bytes_of = [&](int processes) {
+    Json request = measure(processes, 1);
+    request["do"] = "memory";
+    return meter(request).at("bytes").get<double>();
+  };
+  // 54 ciphertexts of 2 components, 2 primes and 4096 words, and 153 of 3 components: 42 MB.
+  const double one = bytes_of(1), four = bytes_of(4);
+  EXPECT_GT(one, 10e6);
+  EXPECT_GT(four, 10e6);
+  EXPECT_LT(four, 3 * one);
+  EXPECT_FALSE(meter(measure(1, 1)).contains("bytes"));
+}
+
+// What a meter would answer where the system refuses forks from a size on.
+ProcessThreadMeters refusing_meters(double from_bytes) {
+  const ProcessThreadMeter meter = process_thread_meter();
+  return {.start = [=](const std::string&) -> ProcessThreadMeter {
+            return [=](const Json& request) -> Json {
+              if (request.at("do") != "forks" || request.at("bytes").get<double>() < from_bytes)
+                return meter(request);
+              return {{"measured", Json::object()}, {"refused", "fork: no memory"}};
+            };
+          },
+          .allocators = {"glibc"}};
+}
+
+TEST(ProcessThreadStudy, TellsWhereForksAreRefused) {
+  const auto study = [](double from_bytes) {
+    return run_process_thread(core::Topology::detect(),
+                              {.quick = true,
+                               .workloads = {"malloc-10"},
+                               .allocators = {"glibc"},
+                               .runs = 1,
+                               .most_fork_bytes = 3 << 20},
+                              refusing_meters(from_bytes));
+  };
+  const Record refused = study(2 << 20);
+  const Result* at = refused.find("process_thread.forks.refused_above");
+  ASSERT_NE(at, nullptr);
+  EXPECT_EQ(at->value, 3 << 20);
+  EXPECT_NE(published("process-thread").find(at->name), nullptr);
+  const std::string& note = view_of(refused, "One fork, its end").note;
+  EXPECT_NE(note.find("refused with 3 MiB: fork: no memory"), std::string::npos) << note;
+  EXPECT_EQ(note.find("No fork was refused"), std::string::npos) << note;
+  const auto* chart = find_content<Curves>(refused, "process_thread.forks");
+  ASSERT_TRUE(chart != nullptr && chart->marks.size() == 1);
+  EXPECT_EQ(chart->marks[0].at, 3 << 20);
+  const Record all = study(1e18);
+  EXPECT_EQ(all.find("process_thread.forks.refused_above"), nullptr);
+  EXPECT_NE(all.find("process_thread.forks.one_thread.bytes3145728.piece4096.as_allocated"),
+            nullptr);
+  const std::string& other = view_of(all, "One fork, its end").note;
+  EXPECT_NE(other.find("No fork was refused here, with up to 3 MiB"), std::string::npos) << other;
+  EXPECT_NE(other.find("Linux "), std::string::npos) << other;
 }
 
 TEST(ReportTeam, IsTheReportsTable) {
@@ -109,13 +172,16 @@ TEST(ReportTeam, IsTheReportsTable) {
                       static_cast<int>(*team.number_detail("threads"))};
     ++seen;
     EXPECT_EQ(std::to_string(shape.workers()), team.name.substr(name.size()));
-    if (shape.processes > 1) {
-      EXPECT_EQ(report_team(shape.workers()), shape);
-    }
+    EXPECT_EQ(report_team(shape.workers()), shape);
   }
   EXPECT_EQ(seen, 10);
-  EXPECT_EQ(report_team(1), std::nullopt);
   EXPECT_EQ(report_team(23), std::nullopt);
+}
+
+TEST(TeamOfProcesses, IsTheReportsWhereThatHasSeveral) {
+  EXPECT_EQ(team_of_processes(16), (Shape{2, 8}));
+  EXPECT_EQ(team_of_processes(8), (Shape{8, 1}));  // the report: 1 x 8
+  EXPECT_EQ(team_of_processes(23), (Shape{23, 1}));
 }
 
 TEST(PlanShapes, SmallMachineHasAllOfAtMostTwiceItsPus) {
@@ -161,6 +227,10 @@ TEST(ProcessThreadStudy, MeasuresTheChosenShapeAmongOthers) {
   for (const char* seen : {"fork_s", "join_s", "requests", "order"})
     EXPECT_EQ(record.find(chosen)->beside.at(seen).size(), 1u) << seen;
   EXPECT_NE(record.find_view("process_thread.shapes.insert-100"), nullptr);
+  const Result* memory = record.find("process_thread.memory.insert-100.glibc.processes1.threads" +
+                                     std::to_string(core::Topology::detect().pus().size()));
+  ASSERT_NE(memory, nullptr);
+  EXPECT_GT(*memory->value, 1e6);
   const Result* automatic = record.find("process_thread.automatic.insert-100.glibc");
   ASSERT_NE(automatic, nullptr);
   EXPECT_EQ(automatic->beside.at("sample_s").size(), 1u);
@@ -175,7 +245,7 @@ TEST(PlanStarts, SmallMachineHasTreesOfSeveralForks) {
   EXPECT_TRUE(has({"threads", {1, 1}}) && has({"threads", {1, 8}}));
   for (const char* way : {"serial", "tree"})
     EXPECT_TRUE(has({way, {2, 1}}) && has({way, {8, 1}})) << way;
-  EXPECT_EQ(plan_starts(2, true).size(), 4u);  // one, threads, both orders
+  EXPECT_EQ(plan_starts(2, true).size(), 3u);  // one, threads, a tree
   EXPECT_EQ(plan_starts(1, true).size(), 1u);
 }
 
@@ -207,6 +277,8 @@ TEST(ProcessThreadStudy, MinesEncryptedTransactions) {
     EXPECT_NE(record.find_view(std::string("process_thread.mining.creation.") + program), nullptr);
   }
   EXPECT_EQ(missing_views("process-thread", record, "with mining"), Names());
+  EXPECT_EQ(record.find("process_thread.mining.transactions")->value, 1943);
+  EXPECT_EQ(record.find("process_thread.mining.security")->value, 128);
   const auto& said = record.sentences;
   EXPECT_TRUE(std::ranges::any_of(said, [](const std::string& sentence) {
     return sentence.find("1943 random transactions") != std::string::npos;
@@ -267,6 +339,8 @@ TEST(ProcessThreadStudy, RefusesWhatCannotBe) {
   refused({.text_bytes = 1, .text_directory = "/"});
   refused({.text_directory = "/nosuch"});
   refused({.scale = -1});
+  refused({.most_fork_bytes = 1});
+  refused({.most_fork_bytes = std::uint64_t{1} << 60});
   refused({.scale = std::numeric_limits<double>::quiet_NaN()});
   EXPECT_THROW(run_process_thread(core::Topology::synthetic("pack:2 core:4 pu:2"), {},
                                   local_meters({"glibc"})),

@@ -1,24 +1,31 @@
 // The process that measures: does the workloads with teams, each time in a child of its own, which
 // inherits no other's heap.
 #include <sys/mman.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
+#include <chrono>
 #include <cstdlib>
 #include <exception>
+#include <filesystem>
 #include <fstream>
 #include <functional>
 #include <future>
 #include <memory>
-#include <new>
+#include <optional>
 #include <string_view>
+#include <thread>
 
 #include "tabane/core/error.h"
 #include "tabane/core/file.h"
 #include "tabane/core/measurement.h"
+#include "tabane/core/units.h"
 #include "tabane/studies/process_thread/process_thread.h"
 #include "tabane/team/fork.h"
 #include "tabane/team/memory_map.h"
+#include "tabane/team/proc.h"
 #include "tabane/team/team.h"
 #include "tabane/team/workloads/allocation.h"
 #include "tabane/team/workloads/words.h"
@@ -36,8 +43,8 @@ Json error_answer(const std::exception& error) {
   return {{"error", error.what()}, {"kind", kind}};
 }
 
-// Calls f in a child and returns what it returns.
-Json in_child(const std::function<Json()>& f) {
+// Calls f in a child and returns what it returns. watch: sees the child's pid while it works.
+Json in_child(const std::function<Json()>& f, const std::function<void(pid_t)>& watch = {}) {
   const core::Descriptor file(memfd_create("measurement", MFD_CLOEXEC));
   if (!file.valid()) throw core::SystemError("memfd_create", "a measurement", errno);
   const pid_t child = team::fork_child([&] {
@@ -51,6 +58,7 @@ Json in_child(const std::function<Json()>& f) {
     core::write_all_at(file.get(), text.data(), text.size(), 0, "a measurement");
     return 0;
   });
+  if (watch) watch(child);
   const int status = team::wait_for_child(child);
   if (status != 0)
     throw core::LostError(0, child, "a measurement", "status " + std::to_string(status));
@@ -71,11 +79,12 @@ std::string allocator_here() {
 // ---- what creating children costs a process that holds memory ----
 
 // Allocates and touches; the process ends without giving it back.
+// throws: core::SystemError if the system refuses memory.
 void hold(std::uint64_t bytes, std::uint64_t piece) {
   constexpr std::size_t kPage = 4096;
   for (std::uint64_t held = 0; held < bytes; held += piece) {
     auto* const memory = static_cast<volatile char*>(std::malloc(piece));
-    if (memory == nullptr) throw std::bad_alloc();
+    if (memory == nullptr) throw core::SystemError("malloc", core::format_bytes(bytes), ENOMEM);
     for (std::size_t at = 0; at < piece; at += kPage) memory[at] = 1;
   }
 }
@@ -89,6 +98,10 @@ void fork_team(team::ForkOrder order) {
   team.run([] {});
 }
 
+void start_thread() {
+  std::thread([] {}).join();
+}
+
 // The children end at once, so what other threads had locked does not matter to them.
 void fork_from_threads() {
   std::vector<std::future<void>> threads;
@@ -97,12 +110,14 @@ void fork_from_threads() {
   for (std::future<void>& thread : threads) thread.get();
 }
 
-Json measure_ways(const core::Effort& effort) {
-  const std::pair<const char*, std::function<void()>> ways[] = {
-      {"one", fork_one},
-      {"serial", [] { fork_team(team::ForkOrder::serial); }},
-      {"tree", [] { fork_team(team::ForkOrder::tree); }},
-      {"threads", fork_from_threads}};
+Json measure_ways(const core::Effort& effort, bool children) {
+  std::vector<std::pair<const char*, std::function<void()>>> ways = {{"one", fork_one},
+                                                                     {"one thread", start_thread}};
+  if (children) {
+    ways.emplace_back("serial", [] { fork_team(team::ForkOrder::serial); });
+    ways.emplace_back("tree", [] { fork_team(team::ForkOrder::tree); });
+    ways.emplace_back("threads", fork_from_threads);
+  }
   fork_one();  // warm-up
   core::Clock& clock = core::tick_clock();
   Json seconds;
@@ -111,7 +126,7 @@ Json measure_ways(const core::Effort& effort) {
     ways[way].second();
     return clock.now() - begin;
   };
-  core::in_rounds(std::size(ways), effort, clock, clock.now(), take,
+  core::in_rounds(ways.size(), effort, clock, clock.now(), take,
                   [&](const std::vector<double>& round) {
                     for (std::size_t way = 0; way < round.size(); ++way)
                       seconds[ways[way].first].push_back(round[way]);
@@ -122,7 +137,7 @@ Json measure_ways(const core::Effort& effort) {
           {"huge_page_bytes", memory.huge_page_bytes}};
 }
 
-// Runs in a child: takes memory, touches it, and measures forks.
+// Runs in a child: takes memory, touches it, and measures forks, or says why they are refused.
 Json measure_forks(const Json& request) {
   const auto budget = request.at("budget_s").get<double>();
   const core::Effort effort{.fewest = request.at("fewest").get<int>(),
@@ -130,9 +145,17 @@ Json measure_forks(const Json& request) {
                             .budget_seconds = budget,
                             // A round over gigabytes in small pages takes many seconds.
                             .most_seconds = 20 * std::max(budget, 0.1)};
+  const bool children = request.at("children").get<bool>();
   hold(request.at("bytes").get<std::uint64_t>(), request.at("piece").get<std::uint64_t>());
-  Json answer = {{"as allocated", measure_ways(effort)}};
-  if (team::prepare_for_fork().bytes > 0) answer["prepared"] = measure_ways(effort);
+  Json answer = {{"measured", Json::object()}};
+  try {
+    answer["measured"]["as allocated"] = measure_ways(effort, children);
+    if (request.at("prepare").get<bool>() && team::prepare_for_fork().bytes > 0)
+      answer["measured"]["prepared"] = measure_ways(effort, children);
+  } catch (const core::SystemError& error) {
+    if (error.code() != ENOMEM) throw;
+    answer["refused"] = error.what();
+  }
   return answer;
 }
 
@@ -181,28 +204,63 @@ PreparedWork prepare(const Json& request) {
   if (name == "words") return prepare_words(request, tasks);
   if (name.starts_with("malloc")) {
     const jobs::AllocateProblem problem{
-        .tasks = tasks, .requests = requests, .large_share = workload.large_share};
+        .tasks = tasks, .requests = requests, .large_share = workload.large_share.value_or(0)};
     return prepared(tasks * requests, [problem](team::Team& team) {
       jobs::verify(problem, jobs::allocate(team, problem));
     });
   }
   const jobs::InsertProblem problem{
-      .tasks = tasks, .inserts = requests, .new_share = workload.new_share};
+      .tasks = tasks, .inserts = requests, .new_share = workload.new_share.value_or(0)};
   return prepared(tasks * requests, [problem](team::Team& team) {
     jobs::verify(problem, jobs::insert(team, problem));
   });
 }
 
-Json measure(const PreparedWork& work, const Json& request) {
+// Adds the process and those that its threads have forked. A system that does not list them has
+// only the first.
+void add_tree(pid_t root, std::vector<pid_t>& pids) {
+  pids.push_back(root);
+  std::error_code gone;
+  const std::filesystem::path threads = "/proc/" + std::to_string(root) + "/task";
+  for (std::filesystem::directory_iterator thread(threads, gone), end; !gone && thread != end;
+       thread.increment(gone)) {
+    std::ifstream children(thread->path() / "children");
+    for (pid_t child = 0; children >> child;) add_tree(child, pids);
+  }
+}
+
+// The most memory that this process, which holds the data, and those of a child take together while
+// it works: pages that they share count once (PSS). Null: the system does not tell.
+std::optional<std::uint64_t> most_memory(pid_t child) {
+  constexpr auto kPause = std::chrono::milliseconds(1);
+  std::uint64_t most = 0;
+  for (siginfo_t ended{};
+       waitid(P_PID, static_cast<id_t>(child), &ended, WEXITED | WNOHANG | WNOWAIT) == 0 &&
+       ended.si_pid == 0;) {
+    std::vector<pid_t> pids = {getpid()};
+    add_tree(child, pids);
+    most = std::max(most, team::shared_memory(pids).proportional);
+    std::this_thread::sleep_for(kPause);
+  }
+  return most > 0 ? std::optional(most) : std::nullopt;
+}
+
+// memory: measures what the processes take instead, which disturbs their time.
+Json measure(const PreparedWork& work, const Json& request, bool memory) {
   if (!work.measure) throw core::UsageError("measure: prepare a workload first");
   const bool serial = request.value("fork", "tree") == "serial";
   const team::TeamOptions options{.processes = request.at("processes").get<int>(),
                                   .threads = request.at("threads").get<int>(),
                                   .fork = serial ? team::ForkOrder::serial : team::ForkOrder::tree};
-  return in_child([&] {
-    team::Team team(options);
-    return work.measure(team);
-  });
+  std::optional<std::uint64_t> bytes;
+  Json answer = in_child(
+      [&] {
+        team::Team team(options);
+        return work.measure(team);
+      },
+      memory ? [&](pid_t child) { bytes = most_memory(child); } : std::function<void(pid_t)>());
+  if (bytes) answer["bytes"] = *bytes;
+  return answer;
 }
 
 Json answer(PreparedWork& work, const Json& request) {
@@ -213,7 +271,7 @@ Json answer(PreparedWork& work, const Json& request) {
     work = prepare(request);
     return {{"requests", work.requests}};
   }
-  if (what == "measure") return measure(work, request);
+  if (what == "measure" || what == "memory") return measure(work, request, what == "memory");
   if (what == "forks") return in_child([&] { return measure_forks(request); });
   throw core::UsageError("a meter cannot '" + what + "'");
 }
@@ -244,6 +302,7 @@ Json report_json(const team::TeamReport& report) {
 
 ProcessThreadMeter process_thread_meter() {
   using namespace process_thread;
+  core::tick_clock();  // calibrated here once, not in each child
   return [work = std::make_shared<PreparedWork>()](const Json& request) -> Json {
     try {
       return answer(*work, request);

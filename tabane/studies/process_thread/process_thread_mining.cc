@@ -39,6 +39,7 @@ struct PairsToCount {
   mining::PublicKeys keys;
   mining::Itemsets pairs;
   std::vector<std::uint64_t> expected = {};
+  std::vector<std::uint64_t> checked = {};  // digests of sums that were decrypted and are right
   std::optional<mining::ValueDatabase> values = {};
   std::optional<mining::EncryptedDatabase> encrypted = {};
 
@@ -52,8 +53,10 @@ struct PairsToCount {
     mining::Work work;
     return mining::Server(keys, *encrypted).sums(pairs, team, work);
   }
+  // Sums are the same each time, so that those that were checked need not be decrypted again.
   // throws: core::VerificationError if a count is not that of the plain loop.
   void check(const std::vector<mining::bgv::Ciphertext>& sums) const {
+    if (digests(sums) == checked) return;
     team::Team here({.processes = 1, .threads = 1});
     const auto counted = mining::decrypt(client, sums, here);
     for (std::size_t pair = 0; pair < counted.size(); ++pair) {
@@ -62,6 +65,16 @@ struct PairsToCount {
                                       static_cast<double>(counted[pair]),
                                       static_cast<double>(expected[pair]));
     }
+  }
+  // FNV-1a over words.
+  static std::vector<std::uint64_t> digests(const std::vector<mining::bgv::Ciphertext>& sums) {
+    std::vector<std::uint64_t> all;
+    for (const mining::bgv::Ciphertext& sum : sums) {
+      std::uint64_t digest = 0xcbf29ce484222325;
+      for (const std::uint64_t word : sum.words()) digest = (digest ^ word) * 0x100000001b3;
+      all.push_back(digest);
+    }
+    return all;
   }
 };
 
@@ -78,6 +91,9 @@ PreparedWork prepare_mining(const std::string& program, std::size_t transactions
   } else {
     all->encrypted.emplace(mining::encrypt(all->client, plain, threads));
   }
+  const std::vector<mining::bgv::Ciphertext> first = all->count(threads);
+  all->check(first);
+  all->checked = PairsToCount::digests(first);
   const auto measure = [all](team::Team& team) {
     team.run([] {});
     const double start = team.report().seconds;
@@ -106,10 +122,9 @@ std::vector<WorkerStart> plan_starts(int pus, bool few) {
   std::vector<WorkerStart> starts = {{"threads", {1, 1}}};
   for (const int workers : numbers) {
     starts.push_back({"threads", {1, workers}});
-    const auto team = small ? Shape{workers, 1} : report_team(workers);
-    if (!team) continue;
-    starts.push_back({"serial", *team});
-    starts.push_back({"tree", *team});
+    const Shape team = small ? Shape{workers, 1} : team_of_processes(workers);
+    if (!few) starts.push_back({"serial", team});
+    starts.push_back({"tree", team});
   }
   return starts;
 }
@@ -145,6 +160,25 @@ void require_mining_memory(double scale, std::size_t meters) {
       core::format_bytes(static_cast<std::uint64_t>(*usable))));
 }
 
+void add_mining_parameters(Record& record, double scale) {
+  const mining::PairsProblem problem = problem_of(mining_transactions(scale));
+  const auto parameters = mining::choose_parameters(mining::key_spec_of(problem));
+  const mining::DatabaseShape shape = database_shape(problem, parameters.slots());
+  const auto add = [&](const char* name, double value, const char* unit = "1") {
+    const Result* report = published("process-thread").find(fmt::format("process_thread.{}", name));
+    add_result(record, name, report->what, {value, unit}, Better::neither);
+  };
+  add("mining.transactions", static_cast<double>(problem.transactions));
+  add("mining.products",
+      static_cast<double>(mining::all_pairs(problem.items).size() * shape.blocks));
+  add("mining.modulus", static_cast<double>(parameters.plaintext_modulus()));
+  add("mining.levels", static_cast<double>(parameters.primes().size()));
+  add("mining.security", 128);
+  add("mining.ring", static_cast<double>(2 * parameters.degree()));
+  add("mining.slots", static_cast<double>(parameters.slots()));
+  add("mining.memory", mining::database_bytes(parameters, shape), "B");
+}
+
 std::string mining_sentence(std::size_t transactions) {
   const mining::PairsProblem problem = problem_of(transactions);
   const auto parameters = mining::choose_parameters(mining::key_spec_of(problem));
@@ -168,6 +202,12 @@ const std::vector<WorkerLine> kLines = {{"threads", "threads", kThreads},
                                         {"teams, serial forks", "serial forks", kSerial},
                                         {"teams, tree of forks", "tree of forks", kTree}};
 
+std::vector<Line> mining_lines(const Factors& what) {
+  return {{kLines[0].name, what.with(kThreads)},
+          {kLines[1].name, what.with(kSerial)},
+          {kLines[2].name, what.with(kTree)}};
+}
+
 // Times of an empty team of the same kind, as a point of their own.
 Points creation_points(const Points& all) {
   Points starts;
@@ -177,16 +217,14 @@ Points creation_points(const Points& all) {
   return starts;
 }
 
-Entry team_label(const Point& team) {
-  const double processes = team.number("team_processes");
-  return fmt::format("{:.0f} x {:.0f}", processes, team.number("workers") / processes);
-}
-
 void total_time(const StudyViews& mined, const Factors& what, CaptionValues values) {
   values["product"] =
       text_of({seconds_per_request(*mined.points.find(what.with(kOneThread))), "s"});
   const std::vector<Factors> rows = combinations(mined.points, {"workers"}, what);
-  mined.table("mining.total", speedup_columns(kOneThread, kLines, team_label), rows, values);
+  mined.table("mining.total", speedup_columns(kOneThread, kLines), rows, values);
+  mined.chart("mining.time." + values["program"],
+              times_over(mined.points, "workers", mining_lines(what), "workers"), values,
+              "mining.time");
   mined.chart("mining.speedup." + values["program"],
               speedup_curves(mined.points, kOneThread, kLines, rows), values, "mining.speedup");
 }
@@ -206,16 +244,31 @@ void creation_time(const StudyViews& mined, const Points& starts, const Factors&
                        {"tree of forks", time_of(kTree)},
                        {"serial / tree", ratio_of(kSerial, kTree)},
                        {"tree / total time", share_of_total},
-                       {"P x T", shown_of(kTree, team_label)}},
+                       {"P x T", shown_of(kTree, shape_label)}},
                       starts,
                       only(combinations(starts, {"workers"}, what), "workers",
                            [](double workers) { return workers != 1; })),
               values);
-  std::vector<Line> lines;
-  for (const Factors& start : {kThreads, kSerial, kTree})
-    lines.push_back({kLines[lines.size()].name, what.with(start)});
   mined.chart("mining.creation." + values.at("program"),
-              times_over(starts, "workers", lines, "workers"), values, "mining.creation");
+              times_over(starts, "workers", mining_lines(what), "workers"), values,
+              "mining.creation");
+}
+
+// What is mined and how it is encrypted, here and in the report.
+void mining_parameters(const StudyViews& mined) {
+  const std::string begin = family(mined.record) + ".mining.";
+  const auto is_parameter = [&](const Result& result) {
+    return result.name.starts_with(begin) && result.samples.empty();
+  };
+  const auto row_of = [&](const Result& reported) -> std::vector<Entry> {
+    if (!is_parameter(reported)) return {};
+    const Result* here = mined.record.find(reported.name);
+    return {reported.what, here != nullptr ? Entry(here->value, here->unit) : Entry("none"),
+            published_entry(mined.report, reported.name)};
+  };
+  const auto& all = mined.record.results;
+  if (std::ranges::any_of(all, is_parameter))
+    mined.table("mining.parameters", rows_of({"", "here", "report"}, mined.report.results, row_of));
 }
 
 void mining_allocators(const StudyViews& mined, int pus) {
@@ -234,7 +287,7 @@ void mining_allocators(const StudyViews& mined, int pus) {
                {"threads", time_of(threads)},
                {"serial forks", time_of(serial)},
                {"tree of forks", time_of(tree)},
-               {"P x T", shown_of(tree, team_label)},
+               {"P x T", shown_of(tree, shape_label)},
                {"threads / serial", ratio_of(threads, serial)},
                {"threads / tree", ratio_of(threads, tree)},
                {fmt::format("report, {} workers", mined.reported("workers")),
@@ -273,6 +326,7 @@ void add_mining_views(Record& record, const Points& points, int pus) {
   if (std::ranges::none_of(points, is_mining)) return;
   const StudyViews mined{
       record, points, published("process-thread"), {{"pus", std::to_string(pus)}}};
+  mining_parameters(mined);
   const Points starts = creation_points(points);
   const std::string under = points.words("under").front();
   for (const std::string& program : points.words("program")) {

@@ -53,6 +53,35 @@ TEST(MiningViews, TotalTimeIsByWorkersWithItsSpeedup) {
   EXPECT_NE(view.note.find("324972"), std::string::npos) << view.note;
 }
 
+TEST(MiningViews, TotalTimeIsAChartToo) {
+  const Record record = shown_mining(known_mining());
+  const auto* curves = find_content<Curves>(record, "process_thread.mining.time.values");
+  ASSERT_NE(curves, nullptr);
+  ASSERT_EQ(curves->series.size(), 3u);
+  EXPECT_EQ(curves->series[0].y, (std::vector<double>{2, 1.6}));
+  EXPECT_EQ(curves->series[2].y, std::vector<double>{1});
+}
+
+TEST(MiningViews, ParametersAreNextToTheReports) {
+  Record record;
+  record.name = "process-thread";
+  add_mining_parameters(record, 0.01);
+  add_mining_views(record, known_mining(), 2);
+  const auto shown = [&](const char* what, const char* where) {
+    for (const auto& row : texts_of(record, "the parameters"))
+      if (row[0].starts_with(what)) return row[where == std::string("here") ? 1 : 2];
+    return std::string("no row");
+  };
+  EXPECT_EQ(shown("plaintext modulus", "report"),
+            "11^7 = 19487171, above the number of transactions");
+  EXPECT_EQ(shown("security", "here"), "128");
+  EXPECT_EQ(shown("security", "report"), "80");
+  EXPECT_EQ(shown("columns", "here"), "none");
+  EXPECT_EQ(shown("slots", "here"), "4096");
+  EXPECT_EQ(shown("memory", "report"), "about 40 GB");
+  EXPECT_THROW(view_of(shown_mining(known_mining()), "the parameters"), std::runtime_error);
+}
+
 TEST(MiningViews, CreationStandsApartFromTotalTime) {
   const Record record = shown_mining(known_mining());
   EXPECT_EQ(row_of(view_of(record, "values (glibc): creation time"), 0),

@@ -6,7 +6,6 @@
 #include <set>
 
 #include "tabane/core/fit.h"
-#include "tabane/core/units.h"
 #include "tabane/lab/record/published.h"
 #include "tabane/lab/record/text.h"
 #include "tabane/lab/study/study.h"
@@ -14,14 +13,13 @@
 
 namespace tabane::lab::process_thread {
 
-std::vector<Column> speedup_columns(const Pick& one, const std::vector<WorkerLine>& lines,
-                                    Entry (*label)(const Point& team)) {
+std::vector<Column> speedup_columns(const Pick& one, const std::vector<WorkerLine>& lines) {
   std::vector<Column> columns = {{"workers", level_of("workers")}};
   for (const WorkerLine& line : lines) {
     columns.push_back({line.head, time_of(line.pick)});
     columns.push_back({"speed-up", ratio_of(one, line.pick, false)});  // charts show intervals
   }
-  columns.push_back({"P x T", shown_of(lines.back().pick, label)});
+  columns.push_back({"P x T", shown_of(lines.back().pick, shape_label)});
   return columns;
 }
 
@@ -44,13 +42,28 @@ double seconds_per_request(const Point& point) {
   return point.median() / point.beside.at("requests").front();
 }
 
+Entry shape_label(const Point& point) {
+  const bool mines = point.factors.find("workers") != nullptr;
+  const double processes = point.number(mines ? "team_processes" : "processes");
+  const double threads = mines ? point.number("workers") / processes : point.number("threads");
+  return fmt::format("{:.0f} x {:.0f}", processes, threads);
+}
+
+std::string ends_of(const Curves& curves) {
+  const std::string x_unit = curves.x.unit.empty() ? "1" : curves.x.unit;
+  std::vector<std::string> ends;
+  for (const Curve& curve : curves.series) {
+    if (curve.role == Role::measured)
+      ends.push_back(fmt::format("{} {} at {}", curve.name,
+                                 text_of({curve.y.back(), curves.y.unit}),
+                                 text_of({curve.x.back(), x_unit})));
+  }
+  return fmt::format("{}", fmt::join(ends, "; "));
+}
+
 namespace {
 
 std::string title_of(const std::string& workload) { return find_workload(workload).title; }
-
-Entry label(const Point& point) {
-  return fmt::format("{} x {}", point.text("processes"), point.text("threads"));
-}
 
 // The point with these factors, whatever the row has.
 Pick always(const Factors& wanted) {
@@ -73,77 +86,21 @@ Pick fastest_with(std::vector<const char*> names, std::function<bool(const Point
   });
 }
 
-// "threads 1.25 at 2; processes 1.98 at 2": where the measured curves end.
-std::string ends_of(const Curves& curves) {
-  const std::string x_unit = curves.x.unit.empty() ? "1" : curves.x.unit;
-  std::vector<std::string> ends;
-  for (const Curve& curve : curves.series) {
-    if (curve.role == Role::measured)
-      ends.push_back(fmt::format("{} {} at {}", curve.name,
-                                 text_of({curve.y.back(), curves.y.unit}),
-                                 text_of({curve.x.back(), x_unit})));
-  }
-  return fmt::format("{}", fmt::join(ends, "; "));
-}
-
-// ---- forks ----
-
-// Of all sizes.
-Factors forks_of(const char* way, std::size_t piece, const char* memory = "as allocated") {
-  return {{"part", "forks"}, {"way", way}, {"piece", kPieces[piece]}, {"memory", memory}};
-}
-
-// What the line through the larger sizes says for 100 GiB in base pages.
-CaptionValues extrapolated(const Points& points) {
-  PointList large = points.where(forks_of("one", 0), "bytes");
-  std::erase_if(large, [](const Point* point) { return point->number("bytes") < 0x1p24; });
-  if (large.size() < 2) return {};
-  const Curve times = curve_over("", large, "bytes");
-  const core::LineFit line = core::fit_line(times.x, times.y, core::FitWeight::relative);
-  if (!(line.slope > 0)) return {};
-  return {{"per_gib", core::format_seconds(line.slope * 0x1p30)},
-          {"per_100_gib", core::format_seconds(line(100 * 0x1p30))}};
-}
-
-void forks(const StudyViews& views) {
-  const Factors one = forks_of("one", 0), prepared_one = forks_of("one", 0, "prepared"),
-                serial = forks_of("serial", 0), tree = forks_of("tree", 0),
-                threads = forks_of("threads", 0), prepared = forks_of("tree", 0, "prepared");
-  const Column memory{"memory", level_of("bytes", "B")};
-  views.table("one_fork",
-              {memory,
-               {"4 KiB pieces", time_of(one)},
-               {"2 MiB pieces", time_of(forks_of("one", 1))},
-               {"at once", time_of(forks_of("one", 2))},
-               {"prepared: 4 KiB pieces", time_of(prepared_one)},
-               {"prepared: at once", time_of(forks_of("one", 2, "prepared"))},
-               {"gain by preparing", medians_ratio_of(one, prepared_one)}},
-              combinations(views.points, {"bytes"}), extrapolated(views.points));
-  views.table("children",
-              {memory,
-               {"one after the other", time_of(serial)},
-               {"tree", time_of(tree)},
-               {"from threads", time_of(threads)},
-               {"serial / tree", ratio_of(serial, tree)},
-               {"tree, prepared", time_of(prepared)},
-               {"serial / tree, prepared", medians_ratio_of(serial, prepared)}},
-              combinations(views.points, {"bytes"}, serial));
-  const std::string children = fmt::format("{}, ", kForkChildren);
-  Curves curves = times_over(views.points, "bytes",
-                             {{"one, 4 KiB pieces", one},
-                              {"one, at once", forks_of("one", 2)},
-                              {"one, prepared", prepared_one},
-                              {children + "one after the other", serial},
-                              {children + "tree", tree},
-                              {children + "from threads", threads}},
-                             "resident memory", "B");
-  const std::string ends = ends_of(curves);
-  views.chart("forks", std::move(curves), {{"ends", ends}});
-}
-
 // ---- scaling: a workload with an allocator; a row has a number of workers ----
 
 int workers_of(const Factors& row) { return static_cast<int>(row.number("workers")); }
+
+// The fastest shape with several processes. workers: 0: as many as the row says.
+Pick fastest_team(int fewest_threads, int workers = 0) {
+  return Pick([=](const Points& points, const Factors& row) {
+    const int wanted = workers > 0 ? workers : workers_of(row);
+    const auto fits = [=](const Point& point) {
+      const Shape shape = shape_of(point.factors);
+      return shape.processes > 1 && shape.threads >= fewest_threads && shape.workers() == wanted;
+    };
+    return fastest_with({"workload", "allocator"}, fits)(points, row);
+  });
+}
 
 // Threads only, processes only, and the fastest teams of several processes with several threads.
 std::vector<WorkerLine> lines_of(const Factors& what) {
@@ -152,16 +109,9 @@ std::vector<WorkerLine> lines_of(const Factors& what) {
       return points.find(what.with({{one, 1}, {several, workers_of(row)}}));
     });
   };
-  const Pick teams([](const Points& points, const Factors& row) {
-    const auto fits = [&](const Point& point) {
-      const Shape shape = shape_of(point.factors);
-      return shape.processes > 1 && shape.threads > 1 && shape.workers() == workers_of(row);
-    };
-    return fastest_with({"workload", "allocator"}, fits)(points, row);
-  });
   return {{"threads", "threads only", alone("processes", "threads")},
           {"processes", "processes only", alone("threads", "processes")},
-          {"teams", "best team", teams}};
+          {"teams", "best team", fastest_team(2)}};
 }
 
 std::vector<Factors> rows_of_workers(const Points& points, const Factors& what) {
@@ -214,7 +164,7 @@ void shapes_map(const StudyViews& views, const std::vector<Result>& choices, con
   matrix.column_axis = "threads in each";
   const Point* best = fastest(points.where(what));
   values["most"] = text_of(ratio_entry(points.find(one), best));
-  values["shape"] = text_of(label(*best));
+  values["shape"] = text_of(shape_label(*best));
   const auto choice = std::ranges::find_if(
       choices, [&](const Result& result) { return result.factors.match(what); });
   if (choice != choices.end()) {
@@ -250,7 +200,7 @@ void scaling(const StudyViews& views, const std::vector<Result>& choices,
   CaptionValues values = {{"title", fmt::format("{} ({})", title_of(workload), allocator)},
                           {"laws", fmt::format("{}", fmt::join(laws, "; "))}};
   values["law"] = views.caption("law", values).note;
-  views.table("speedup", speedup_columns(always(one), lines, label), rows, values);
+  views.table("speedup", speedup_columns(always(one), lines), rows, values);
   for (const char* chart : {"scaling", "efficiency"}) {
     values["ends"] = ends_of(curves);
     views.chart(fmt::format("{}.{}", chart, workload), curves, values, chart);
@@ -259,13 +209,35 @@ void scaling(const StudyViews& views, const std::vector<Result>& choices,
   shapes_map(views, choices, what, std::move(values));
 }
 
+// A curve per allocator for threads, and one for the fastest shape with several processes.
+void allocators_chart(const StudyViews& views, const std::string& workload) {
+  Curves all{.x = {"workers", ""}, .y = {"speed-up", "ratio"}, .series = {}, .ideal = true};
+  int colour = 0;
+  for (const std::string& allocator : views.points.words("allocator", {{"workload", workload}})) {
+    const Factors what{{"workload", workload}, {"allocator", allocator}};
+    const Pick one = always(what.with({{"processes", 1}, {"threads", 1}}));
+    const Curves curves = speedup_curves(
+        views.points, one,
+        {lines_of(what).front(), {.name = "processes", .head = "", .pick = fastest_team(1)}},
+        rows_of_workers(views.points, what));
+    int shape = 0;
+    for (Curve curve : curves.series) {
+      curve.name = fmt::format("{}, {}", allocator, curve.name);
+      curve.colour = colour;
+      curve.shape = shape++;
+      all.series.push_back(std::move(curve));
+    }
+    ++colour;
+  }
+  const CaptionValues values = {{"title", title_of(workload)}, {"ends", ends_of(all)}};
+  views.chart("allocators." + workload, std::move(all), values, "allocators");
+}
+
 // ---- against each other ----
 
 void comparison(const StudyViews& views, int pus) {
   const Pick one{{"processes", 1}, {"threads", 1}}, threads{{"processes", 1}, {"threads", pus}},
-      team = fastest_with({"workload", "allocator"}, [pus](const Point&point) {
-        return shape_of(point.factors).processes > 1 && shape_of(point.factors).workers() == pus;
-      });
+      team = fastest_team(1, pus);
   const std::vector<Factors> rows = having(combinations(views.points, {"workload", "allocator"}),
                                            views.points, {one, threads, team});
   for (const Factors& row : rows)
@@ -277,11 +249,94 @@ void comparison(const StudyViews& views, int pus) {
                {"one worker", time_per_request(one)},
                {"threads only", time_per_request(threads)},
                {"with processes", time_per_request(team)},
-               {"P x T", shown_of(team, label)},
+               {"P x T", shown_of(team, shape_label)},
                {"threads / processes", ratio_of(threads, team)},
                {fmt::format("report, {} workers", views.reported("workers")),
                 published_of(views.report, "gain.{workload}.{allocator}")}},
               rows);
+}
+
+// What the report varies: the share of large chunks, and of new keys.
+void shares(const StudyViews& views, int pus) {
+  const Pick one{{"processes", 1}, {"threads", 1}}, threads{{"processes", 1}, {"threads", pus}},
+      team = fastest_team(1, pus);
+  const Points& points = views.points;
+  const std::vector<std::string> allocators = points.words("allocator");
+  if (allocators.empty()) return;
+  const Cell ratio = ratio_of(threads, team);
+  const auto reported = [&](const Factors& row, const char* ways) {
+    return published_of(views.report, "speedup.{workload}." + std::string(ways))(points, row);
+  };
+  Rows table{{"share", "of", "one worker", "threads: speed-up", "processes: speed-up",
+              "threads / processes", "report: threads", "report: teams"},
+             {}};
+  Curves curves{{"share of large chunks or new keys", "%"}, {"threads / processes", "ratio"}, {}};
+  for (const auto& [of, share_of] :
+       {std::pair("large chunks", &Workload::large_share), {"new keys", &Workload::new_share}}) {
+    Curve curve{.name = of};
+    for (const Workload& workload : workloads()) {
+      const std::optional<double> share = workload.*share_of;
+      const Factors what{{"workload", workload.name}, {"allocator", allocators.front()}};
+      const Entry gain = share ? ratio(points, what) : Entry();
+      if (!gain.value) continue;
+      add_place(curve, 100 * *share, *gain.value, gain.interval);
+      table.rows.push_back({{*share, "share"},
+                            of,
+                            time_per_request(one)(points, what),
+                            ratio_of(one, threads)(points, what),
+                            ratio_of(one, team)(points, what),
+                            gain,
+                            reported(what, "threads"),
+                            reported(what, "teams")});
+    }
+    add_curve(curves, std::move(curve));
+  }
+  views.table("shares.table", std::move(table));
+  views.chart("shares", std::move(curves));
+}
+
+// Memory next to speed: of threads, and of the team that the report would take.
+void memory(const StudyViews& views, int pus) {
+  const auto memory_of = [&](const Point* point) -> Entry {
+    const auto found = std::ranges::find_if(views.record.results, [&](const Result& result) {
+      return result.name.starts_with("process_thread.memory.") && result.factors == point->factors;
+    });
+    return found == views.record.results.end() ? Entry() : Entry(found->value, "B");
+  };
+  const auto row_of = [&](std::string what, std::string allocator, const Point* threads,
+                          const Point* team) -> std::vector<Entry> {
+    if (threads == nullptr || team == nullptr) return {};
+    const Entry few = memory_of(threads), many = memory_of(team);
+    if (!few.value || !many.value) return {};
+    return {std::move(what),
+            std::move(allocator),
+            few,
+            many,
+            shape_label(*team),
+            {*many.value / *few.value, "ratio"},
+            ratio_entry(threads, team)};
+  };
+  const Shape shape = team_of_processes(pus);
+  const Points& points = views.points;
+  Rows rows{{"workload", "allocator", "threads only", "with processes", "P x T",
+             "memory, processes / threads", "time, threads / processes"},
+            {}};
+  const auto add = [&](std::vector<Entry> row) {
+    if (!row.empty()) rows.rows.push_back(std::move(row));
+  };
+  for (const Factors& row : combinations(points, {"workload", "allocator"})) {
+    const std::string workload = row.word("workload"), allocator = row.word("allocator");
+    add(row_of(title_of(workload), allocator,
+               points.find(shape_factors(workload, allocator, {1, pus})),
+               points.find(shape_factors(workload, allocator, shape))));
+  }
+  for (const Factors& row : combinations(points, {"program", "under"})) {
+    const std::string program = row.word("program"), under = row.word("under");
+    add(row_of("mining, " + program, under,
+               points.find(mining_factors(program, under, {"threads", {1, pus}})),
+               points.find(mining_factors(program, under, {"tree", shape}))));
+  }
+  views.table("memory", std::move(rows));
 }
 
 // Of the samples of automatic teams: how many predicted a time, and how many of these held.
@@ -346,10 +401,10 @@ void choice_table(const StudyViews& views, const std::vector<Result>& choices) {
   views.table("choices",
               {{"workload", word_of("workload", title_of)},
                {"allocator", word_of("allocator")},
-               {"chosen", shown_of({}, label)},
+               {"chosen", shown_of({}, shape_label)},
                {"predicted", predicted},
                {"measured", time_of()},
-               {"best", shown_of(best, label)},
+               {"best", shown_of(best, shape_label)},
                {"best measured", time_of(best)},
                {"chosen with sample / best", ratio},
                {"sample", shown_of(automatic,
@@ -370,12 +425,17 @@ void add_views(Record& record, const Points& points, const std::vector<Result>& 
                          {{"pus", std::to_string(pus)},
                           {"children", std::to_string(kForkChildren)},
                           {"summary", report.machine.at("summary").get<std::string>()}}};
-  forks(views);
-  for (const std::string& workload : points.words("workload"))
+  add_fork_views(views);
+  for (const std::string& workload : points.words("workload")) {
+    if (find_workload(workload).between) continue;
     scaling(views, choices, workload, pus);
+    allocators_chart(views, workload);
+  }
   comparison(views, pus);
+  shares(views, pus);
   choice_table(views, choices);
   add_mining_views(record, points, pus);
+  memory(views, pus);
 }
 
 }  // namespace tabane::lab::process_thread

@@ -32,7 +32,7 @@ Point shape_point(Shape shape, double seconds) {
 void add_forks(Points& points, std::uint64_t bytes, const char* memory, double one, double serial,
                double tree) {
   const std::pair<const char*, double> ways[] = {
-      {"one", one}, {"serial", serial}, {"tree", tree}, {"threads", serial}};
+      {"one", one}, {"serial", serial}, {"tree", tree}, {"threads", serial}, {"one thread", 3e-5}};
   for (const auto& [way, seconds] : ways)
     points.add({.factors = fork_factors(way, bytes, kPieces[0], memory),
                 .block = 1,
@@ -42,6 +42,7 @@ void add_forks(Points& points, std::uint64_t bytes, const char* memory, double o
 // Threads give 1.25 with two workers, processes 2; forks take 1e-10 s per byte.
 Points known(double two_threads = 1.6, std::vector<double> held = {1, 1, 1}) {
   Points points;
+  points.declare(mining_factors("", "", {}));
   points.add(shape_point({1, 1}, 2));
   points.add(shape_point({1, 2}, two_threads));
   points.add(shape_point({2, 1}, 1));
@@ -86,6 +87,65 @@ TEST(ProcessThreadViews, ComparisonStandsBesideTheReport) {
   EXPECT_EQ(row_of(view_of(shown(known()), "Threads only against"), 0),
             (std::vector<std::string>{"malloc, from 256 KiB", "glibc", "2.00 ms", "1.60 ms",
                                       "1.00 ms", "2 x 1", "1.60", "9.30"}));
+}
+
+TEST(ProcessThreadViews, EachAllocatorHasACurveOfThreadsAndOneOfProcesses) {
+  Points points = known();
+  for (const auto& [shape, seconds] :
+       {std::pair{Shape{1, 1}, 4.0}, {Shape{1, 2}, 1.0}, {Shape{2, 1}, 2.0}}) {
+    Point point = shape_point(shape, seconds);
+    point.factors.set("allocator", "jemalloc");
+    points.add(point);
+  }
+  const Record record = shown(points);
+  const auto* curves = find_content<Curves>(record, "process_thread.allocators.malloc-large");
+  ASSERT_NE(curves, nullptr);
+  ASSERT_EQ(curves->series.size(), 4u);
+  EXPECT_EQ(curves->series[1].name, "glibc, processes");
+  EXPECT_EQ(curves->series[2].name, "jemalloc, threads");
+  EXPECT_EQ(curves->series[2].y, (std::vector<double>{1, 4}));  // over its own one worker
+  EXPECT_EQ(curves->series[3].y, std::vector<double>{2});
+  EXPECT_EQ(curves->series[2].colour, curves->series[3].colour);
+  EXPECT_NE(curves->series[1].colour, curves->series[2].colour);
+}
+
+TEST(ProcessThreadViews, SharesAreNumbersNextToTheReports) {
+  Points points = known();
+  for (const auto& [shape, seconds] :
+       {std::pair{Shape{1, 1}, 2.0}, {Shape{1, 2}, 1.5}, {Shape{2, 1}, 1.0}}) {
+    Point point = shape_point(shape, seconds);
+    point.factors.set("workload", "malloc-10");
+    points.add(point);
+  }
+  const Record record = shown(points);
+  const auto texts = texts_of(record, "Shares of large chunks");
+  ASSERT_EQ(texts.size(), 2u);
+  EXPECT_EQ(texts[0], (std::vector<std::string>{"10 %", "large chunks", "2.00 ms", "1.33", "2.00",
+                                                "1.50", "–", "–"}));
+  EXPECT_EQ(texts[1], (std::vector<std::string>{"100 %", "large chunks", "2.00 ms", "1.25", "2.00",
+                                                "1.60", "1.14", "10.60"}));
+  const auto* curves = find_content<Curves>(record, "process_thread.shares");
+  ASSERT_NE(curves, nullptr);
+  EXPECT_EQ(curves->series[0].x, (std::vector<double>{10, 100}));
+  EXPECT_EQ(curves->series[0].y, (std::vector<double>{1.5, 1.6}));
+  // Shares between have no charts of their own.
+  EXPECT_EQ(record.find_view("process_thread.scaling.malloc-10"), nullptr);
+}
+
+TEST(ProcessThreadViews, MemoryIsNextToSpeed) {
+  Record record;
+  record.name = "process-thread";
+  for (const auto& [shape, bytes] : {std::pair{Shape{1, 2}, 0x1p20}, {Shape{2, 1}, 0x1.8p20}}) {
+    Result result;
+    result.name = "process_thread.memory.x";
+    result.value = bytes;
+    result.factors = shape_factors("malloc-large", "glibc", shape);
+    record.results.push_back(result);
+  }
+  add_views(record, known(), {}, 2);
+  EXPECT_EQ(row_of(view_of(record, "Memory and speed"), 0),
+            (std::vector<std::string>{"malloc, from 256 KiB", "glibc", "1 MiB", "1.5 MiB", "2 x 1",
+                                      "1.50", "1.60"}));
 }
 
 TEST(ProcessThreadViews, GainOverThreadsIsAResultOfThePublishedName) {
@@ -138,8 +198,9 @@ TEST(ProcessThreadViews, ForksAreExtrapolatedFromTheirLine) {
   EXPECT_NE(view.note.find("107 ms"), std::string::npos) << view.note;
   EXPECT_NE(view.note.find("10.7 s"), std::string::npos) << view.note;
   EXPECT_NE(view.note.find("whole seconds above 100 GB"), std::string::npos) << view.note;
-  EXPECT_EQ(row_of(view, 1).back(), "26.84");
-  EXPECT_EQ(row_of(view, 0).back(), "–");  // never 0 for what was not measured
+  EXPECT_EQ(row_of(view, 1)[6], "26.84");
+  EXPECT_EQ(row_of(view, 0)[6], "–");  // never 0 for what was not measured
+  EXPECT_EQ(row_of(view, 1)[7], "30.0 µs");
 }
 
 TEST(ProcessThreadViews, NothingMeasuredShowsNothing) {
@@ -162,7 +223,8 @@ TEST(ProcessThreadViews, LawSlowerThanOneWorkerIsNoFit) {
 TEST(ProcessThreadViews, ChosenShapeIsFramed) {
   const Record record = shown(known());
   const auto figures = make_figures(record);
-  ASSERT_EQ(figures.size(), 4u);
+  ASSERT_EQ(figures.size(), 5u);
+  EXPECT_EQ(figures[4].id, "process_thread_allocators_malloc_large");
   EXPECT_EQ(figures[0].id, "process_thread_forks");
   EXPECT_EQ(figures[1].id, "process_thread_scaling_malloc_large");
   EXPECT_EQ(figures[2].id, "process_thread_efficiency_malloc_large");

@@ -74,35 +74,40 @@ Definition define() {
     workloads.emplace_back(workload.name);
   return study(
       options,
-      table(options->rows(own->quick, "Fewer runs, sizes and shapes"),
-            std::vector<Option>{
-                {"--workloads LIST",
-                 &own->workloads,
-                 fmt::format("Measure only some of {}", fmt::join(workloads, ", ")),
-                 {.commas = true}},
-                {"--malloc LIST",
-                 &own->allocators,
-                 "Measure only some of glibc, jemalloc, mimalloc, tcmalloc (default: what is "
-                 "installed)",
-                 {.commas = true}},
-                {"-r,--runs N",
-                 &own->runs,
-                 "Measure each point N times (default: as time allows)",
-                 {.range = kAboveZero}},
-                {"--text-size SIZE",
-                 [own](const Words& sizes) { own->text_bytes = core::parse_size(sizes.back()); },
-                 fmt::format("Generate a text of this size (default {}M, quick {}M)",
-                             own->kTextBytes >> 20, own->kQuickTextBytes >> 20)},
-                {"--text DIR", &own->text_directory,
-                 "Count the words of all files below DIR instead of generated text"},
-                {"--scale X",
-                 &own->scale,
-                 fmt::format(
-                     "Mine this share of the report's 1943424 encrypted transactions (default "
-                     "{}, quick {})",
-                     own->kScale, own->kQuickScale),
-                 {.range = kAboveZero}},
-                {kMeterOption, meter.get(), "", {.hidden = true}}}),
+      table(
+          options->rows(own->quick, "Fewer runs, sizes and shapes"),
+          std::vector<Option>{
+              {"--workloads LIST",
+               &own->workloads,
+               fmt::format("Measure only some of {}", fmt::join(workloads, ", ")),
+               {.commas = true}},
+              {"--malloc LIST",
+               &own->allocators,
+               "Measure only some of glibc, jemalloc, mimalloc, tcmalloc (default: what is "
+               "installed)",
+               {.commas = true}},
+              {"-r,--runs N",
+               &own->runs,
+               "Measure each point N times (default: as time allows)",
+               {.range = kAboveZero}},
+              {"--text-size SIZE",
+               [own](const Words& sizes) { own->text_bytes = core::parse_size(sizes.back()); },
+               fmt::format("Generate a text of this size (default {}M, quick {}M)",
+                           own->kTextBytes >> 20, own->kQuickTextBytes >> 20)},
+              {"--text DIR", &own->text_directory,
+               "Count the words of all files below DIR instead of generated text"},
+              {"--scale X",
+               &own->scale,
+               fmt::format(
+                   "Mine this share of the report's 1943424 encrypted transactions (default "
+                   "{}, quick {})",
+                   own->kScale, own->kQuickScale),
+               {.range = kAboveZero}},
+              {"--fork-max SIZE",
+               [own](const Words& sizes) { own->most_fork_bytes = core::parse_size(sizes.back()); },
+               "Measure forks of a process that holds up to this much memory (default: a quarter "
+               "of what is free, at most 4G, quick 64M)"},
+              {kMeterOption, meter.get(), "", {.hidden = true}}}),
       [own](const core::Topology& topology, const lab::Hooks& hooks) {
         check_allocators(own->allocators);
         return lab::run_process_thread(topology, *own, meters(), hooks);
