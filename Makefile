@@ -13,7 +13,7 @@ configure = @cmake/configure.sh $(1)
 compile = @cmake/announce.sh $(JOBS) "$(1)" "$(2)"; \
   cmake --build build --parallel $(JOBS) $(1:%=--target %)
 
-.PHONY: build help setup survey test tsan bench lint new-study new-tool install clean
+.PHONY: build help setup survey study test tsan bench lint new-study new-tool install clean
 .NOTPARALLEL:
 
 build: ## build the program and the libraries (default)
@@ -25,13 +25,24 @@ help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-9s %s\n", $$1, $$2 }' Makefile
 
 setup: ## install the packages for everything
-	$(call setup,survey test bench)
+	$(call setup,survey study test bench)
 
 survey: ## find this machine's limits, write tabane-report/ (ARGS=--quick: shorter)
 	$(call setup,survey)
 	$(call configure)
 	$(call compile,tabane,measuring takes two minutes (ARGS=--quick: half a minute))
 	build/tabane survey $(REPORT:%=-o %) $(ARGS)
+
+# Words that begin with 1 are one name.
+STUDIES = $(subst _,-,$(notdir $(patsubst %/,%,$(wildcard tabane/studies/*/))))
+
+study: ## repeat a published report here (NAME=process-thread ARGS=--quick)
+	@$(if $(filter $(words $(NAME))$(NAME),$(STUDIES:%=1%)),:,echo "make study: \
+	  NAME='$(NAME)' is no study; use NAME= and one of $(STUDIES)" >&2; exit 2)
+	$(call setup,survey study/$(subst -,_,$(NAME)))
+	$(call configure)
+	$(call compile,tabane tabane_$(subst -,_,$(NAME))_verb,the study begins)
+	build/tabane study $(NAME) $(ARGS)
 
 test: ## build and run all tests (ARGS='-R Median': some)
 	$(call setup,survey test)

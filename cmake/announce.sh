@@ -1,7 +1,7 @@
 #!/bin/sh
 # Says how many files will be compiled, about how long that takes, and what comes then; silent if
 # there is neither.
-# usage: cmake/announce.sh JOBS [TARGET [THEN]]
+# usage: cmake/announce.sh JOBS [TARGETS [THEN]]
 #
 # A file takes as long as those in build/ took on average, or about 10 s if there are none.
 set -eu
@@ -9,7 +9,8 @@ cd "$(dirname "$0")/../build"
 
 ninja build.ninja >/dev/null || exit 0  # a new source configures again; the build tells what fails
 # build.ninja itself would want to configure first, which a dry run cannot.
-files=$(echo include build.ninja | ninja -n -f /dev/stdin ${2:+"$2"} | grep -c 'Building C') || :
+# shellcheck disable=SC2086  # targets are separate words
+files=$(echo include build.ninja | ninja -n -f /dev/stdin ${2-} | grep -c 'Building C') || :
 [ -e .ninja_log ] || : >.ninja_log
 awk -v files="$files" -v jobs="$1" -v after="${3-}" '
   function count_of(n, what) { return sprintf("%.0f %s%s", n, what, n < 1.5 ? "" : "s") }

@@ -3,6 +3,7 @@
 # tabane/, that are missing; silent if none is.
 # usage: cmake/setup.sh SECTION…
 #
+# study/FOLDER is the section [study] of tabane/studies/FOLDER alone, which need not have one.
 # Exits 1 if packages are missing and cannot be installed, after naming them. On a system without
 # dpkg it names what is needed and exits 0: CMake then tells what it does not find.
 set -eu
@@ -13,7 +14,15 @@ say() { printf 'tabane: %s\n' "$*" >&2; }
 
 # Prints the package names of one section for an architecture; all lines if it is empty.
 packages_of() {
-  awk -v section="$1" -v arch="$2" '
+  section=$1
+  lists="packages.txt tabane/*/packages.txt tabane/*/*/packages.txt"
+  case $1 in
+    study/*)
+      section=study lists=tabane/studies/${1#study/}/packages.txt
+      [ -e "$lists" ] || return 0 ;;
+  esac
+  # shellcheck disable=SC2086  # patterns of names
+  awk -v section="$section" -v arch="$2" '
     FNR == 1 { found = 0 }
     /^\[/ { found = ($0 ~ "^\\[" section "\\]"); known = known || found; next }
     !found || /^ *(#|$)/ { next }
@@ -23,7 +32,7 @@ packages_of() {
       if (index(" " only " ", " " arch " ") == 0) next
     }
     { print $1 }
-    END { exit !known }' packages.txt tabane/*/packages.txt tabane/*/*/packages.txt
+    END { exit !known }' $lists
 }
 
 # Prints the wanted packages that are neither installed nor provided by an installed one.

@@ -43,6 +43,7 @@ took() {
 check "tabane: compiling 3 files, about 15 seconds on 2 cores at 10 s each" 2
 check "tabane: compiling 1 file, about 10 seconds on 1 core at 10 s each; then it measures" \
   1 few "it measures"
+check "tabane: compiling 2 files, about 20 seconds on 1 core at 10 s each" 1 "few b.o"
 took 120
 check "tabane: compiling 3 files, about 3 minutes on 2 cores" 2 ""
 took 2

@@ -5,7 +5,8 @@ source=$(realpath "$(dirname "$0")/../..")
 
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
-mkdir -p "$work/cmake" "$work/bin" "$work/tabane/library" "$work/tabane/tools/slice"
+mkdir -p "$work/cmake" "$work/bin" "$work/tabane/library" "$work/tabane/tools/slice" \
+  "$work/tabane/studies/one" "$work/tabane/studies/other"
 cp "$source/cmake/setup.sh" "$work/cmake/"
 cat >"$work/packages.txt" <<'LIST'
 # a comment
@@ -20,6 +21,10 @@ LIST
 printf '[bench]\nepsilon    why\n' >"$work/tabane/library/packages.txt"
 printf 'nothing    of no section\n[bench]\nzeta       why\n' \
   >"$work/tabane/tools/slice/packages.txt"
+for study in one other; do
+  printf '[bench]\nfor_bench  why\n[study]\nfor_%s  why\n' $study \
+    >"$work/tabane/studies/$study/packages.txt"
+done
 fake() { printf '#!/bin/sh\n%s\n' "$2" >"$work/bin/$1"; chmod +x "$work/bin/$1"; }
 # shellcheck disable=SC2016  # for the fake to expand
 fake apt-get 'echo "apt-get $*" >>"$APT_LOG"; [ ! -e "$APT_LOG.fails" ]'
@@ -44,7 +49,10 @@ apt_was_not_called() { [ ! -s "$APT_LOG" ] || wrong_calls "apt-get was called:";
 
 fake id 'echo 1000'
 check "without dpkg: names all, goes on" 0 'not a Debian.* alpha beta gamma$' survey
-check "a section of several files" 0 'Debian 12 calls epsilon zeta$' bench
+check "a section of several files" 0 'Debian 12 calls epsilon for_bench for_bench zeta$' bench
+check "all studies" 0 'Debian 12 calls for_one for_other$' study
+check "one study" 0 'Debian 12 calls for_other$' study/other
+check "a study that needs nothing" 0 'Debian 12 calls$' study/no_list
 
 fake dpkg 'echo amd64'
 fake dpkg-query 'echo "installed alpha, "; echo "installed beta2, old, beta (= 2), older"'
@@ -67,4 +75,14 @@ check "apt-get fails" 1 'could not be installed: beta' survey
 fake dpkg 'echo arm64'
 check "another architecture" 1 'could not be installed: gamma' survey
 check "unknown section" 2 'no section \[surve\]' surve
+
+# make study names the studies that there are.
+for name in nothing "" "ap1000 ha8000"; do
+  if said=$(make -s -C "$source" study NAME="$name" 2>&1); then
+    echo "make study NAME='$name' did not fail: $said"
+    exit 1
+  fi
+  [[ $said == *"'$name' is no study; use NAME= and one of"*" process-thread"* ]] ||
+    { echo "make study NAME='$name' said: $said"; exit 1; }
+done
 echo "setup.sh: all cases passed"
