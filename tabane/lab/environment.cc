@@ -288,6 +288,8 @@ Json system_group(const core::SystemFiles& files, const Environment& known) {
           {"hypervisor", or_null(files.text("/sys/hypervisor/type"))},
           {"product", or_null(files.text(dmi + "/product_name"))},
           {"maker", or_null(files.text(dmi + "/sys_vendor"))},
+          {"board", or_null(files.text(dmi + "/board_name"))},
+          {"board maker", or_null(files.text(dmi + "/board_vendor"))},
           {"load average at start", load ? Json(load->first) : Json(nullptr)},
           {"running at start", count_or_null(known.running)},
           {"steal share since boot", or_null(known.steal_share)},
@@ -295,6 +297,25 @@ Json system_group(const core::SystemFiles& files, const Environment& known) {
           {"processor temperature °C", temperature(files)},
           {"thermal throttles since boot",
            throttles.empty() ? Json(nullptr) : count_or_null(throttled)}};
+}
+
+// Each network device with the controller's driver and numbers, MTU and rate, as far as it has
+// them.
+Json network_group(const core::SystemFiles& files) {
+  constexpr std::size_t kMost = 16;
+  Json group = Json::object();
+  for (const std::string& device : files.names("/sys/class/net")) {
+    if (group.size() == kMost) break;
+    const std::string path = "/sys/class/net/" + device, about = path + "/device/uevent";
+    std::vector<std::string> parts;
+    if (const auto driver = files.field(about, "DRIVER=")) parts.push_back("driver " + *driver);
+    if (const auto numbers = files.field(about, "PCI_ID=")) parts.push_back("PCI " + *numbers);
+    if (const auto mtu = files.number(path + "/mtu")) parts.push_back(fmt::format("MTU {}", *mtu));
+    if (const auto rate = files.number(path + "/speed"); rate && *rate > 0)
+      parts.push_back(fmt::format("{} Mbit/s", *rate));
+    group[device] = parts.empty() ? Json(nullptr) : Json(fmt::format("{}", fmt::join(parts, ", ")));
+  }
+  return group;
 }
 
 // ---- the limits and variables under which this process runs ----
@@ -502,6 +523,7 @@ Environment read_environment(const std::string& root) {
                      {"kernel", kernel_group(files, known)},
                      {"process", process_group(files, cgroup, known)},
                      {"system", system_group(files, known)},
+                     {"network", network_group(files)},
                      {"software", software_group(known)},
                      {"time", time_group()},
                      {"timer", timer_group(known)}};

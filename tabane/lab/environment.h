@@ -12,8 +12,8 @@
 namespace tabane::lab {
 
 struct Environment {
-  // All of it, as groups of readable names: processor, memory, kernel, process, system, software,
-  // time, timer. What cannot be read is null.
+  // All of it, as groups of readable names: processor, memory, kernel, process, system, network,
+  // software, time, timer. What cannot be read is null.
   Json described = Json::object();
 
   // What warnings are made from; null: not known.

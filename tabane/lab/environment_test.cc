@@ -50,6 +50,11 @@ void recorded_server(core::FakeMachine& machine) {
       .file("/sys/devices/system/clocksource/clocksource0/available_clocksource", "hpet acpi_pm \n")
       .file("/sys/kernel/mm/transparent_hugepage/enabled", "always madvise [never]\n")
       .file("/sys/kernel/mm/transparent_hugepage/hpage_pmd_size", "2097152\n")
+      .file("/sys/class/dmi/id/board_name", "X12\n")
+      .file("/sys/class/net/eth1/device/uevent", "DRIVER=igb\nPCI_CLASS=20000\nPCI_ID=8086:1533\n")
+      .file("/sys/class/net/eth1/mtu", "1500\n")
+      .file("/sys/class/net/eth1/speed", "1000\n")
+      .file("/sys/class/net/lo/mtu", "65536\n")
       .file("/sys/class/hwmon/hwmon1/name", "coretemp\n")
       .file("/sys/class/hwmon/hwmon1/temp1_input", "45000\n")
       .file("/sys/class/hwmon/hwmon1/temp2_input", "51500\n")
@@ -101,6 +106,10 @@ TEST(Environment, ReadsARecordedServer) {
   EXPECT_DOUBLE_EQ(system.at("steal share since boot").get<double>(), 0.1);
   EXPECT_EQ(system.at("processor temperature °C"), 51.5);
   EXPECT_EQ(system.at("thermal throttles since boot"), 5);
+  EXPECT_EQ(system.at("board"), "X12");
+  EXPECT_EQ(environment.at("network").at("eth1"),
+            "driver igb, PCI 8086:1533, MTU 1500, 1000 Mbit/s");
+  EXPECT_EQ(environment.at("network").at("lo"), "MTU 65536");  // no controller
   EXPECT_EQ(environment.at("process").at("affinity"), "0-1");
   EXPECT_EQ(environment.at("process").at("cgroup CPU quota"), "none");
   EXPECT_FALSE(read_environment(machine.root()).cpu_quota);

@@ -44,6 +44,13 @@ bool share_a_host(comm::Comm& two) {
   return same;
 }
 
+// Of all threads of this process, in user and system mode.
+double cpu_seconds() {
+  timespec time{};
+  clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &time);
+  return static_cast<double>(time.tv_sec) + 1e-9 * static_cast<double>(time.tv_nsec);
+}
+
 // Ranks 0 and 1, which measure the same at the same time.
 class Link {
  public:
@@ -82,7 +89,26 @@ class Link {
       slowest = std::max(slowest, core::median(samples[i]));
       tell({.way = i == 0 ? "mpi" : "tcp", .bytes = bytes, .samples = std::move(samples[i])});
     }
+    if (bytes == kWatchedBytes && !measured_cpu_) measure_cpu(works);
     return slowest;
+  }
+  // Both ranks together, over the bytes that go to and fro.
+  void measure_cpu(const std::vector<RankWorkload>& works) {
+    constexpr std::uint64_t kRoundTrips = 20;
+    measured_cpu_ = true;
+    for (std::size_t i = 0; i < works.size(); ++i) {
+      const RankWork work = works[i](grid_);
+      work(5);  // touches memory and fills caches
+      comm::barrier(two_);
+      const double begin = core::tick_clock().now(), before = cpu_seconds();
+      work(kRoundTrips);
+      const double seconds = core::tick_clock().now() - begin;
+      const double both = comm::all_reduce(two_, cpu_seconds() - before, comm::Operation::sum);
+      tell({.way = i == 0 ? "mpi" : "tcp",
+            .bytes = kWatchedBytes,
+            .samples = {seconds / (2.0 * kRoundTrips)},
+            .cpu_s_per_byte = both / (2.0 * kRoundTrips * kWatchedBytes)});
+    }
   }
   void tell(const LinkSamples& samples) { wanted_ = sink_(samples) && wanted_; }
   bool all_go_on(bool yes) {
@@ -95,7 +121,7 @@ class Link {
   comm::Grid grid_;
   const LinkSink& sink_;
   std::shared_ptr<SocketLink> socket_;
-  bool wanted_ = true;
+  bool wanted_ = true, measured_cpu_ = false;
 };
 
 // What a person would read of the messages of a program that failed, in one line.
@@ -160,12 +186,21 @@ Json to_json(const LinkSamples& samples) {
   return {{"way", samples.way},
           {"bytes", samples.bytes},
           {"samples", samples.samples},
-          {"reason", samples.reason}};
+          {"reason", samples.reason},
+          {"cpu_s_per_byte", samples.cpu_s_per_byte ? Json(*samples.cpu_s_per_byte) : Json()},
+          {"bits", samples.bits},
+          {"ranks", samples.ranks}};
 }
 
 LinkSamples link_samples_from_json(const Json& json) {
-  return {json.at("way").text(), json.at("bytes").get<std::uint64_t>(),
-          json.at("samples").get<std::vector<double>>(), json.at("reason").text()};
+  const Json& cpu = json.at("cpu_s_per_byte");
+  return {.way = json.at("way").text(),
+          .bytes = json.at("bytes").get<std::uint64_t>(),
+          .samples = json.at("samples").get<std::vector<double>>(),
+          .reason = json.at("reason").text(),
+          .cpu_s_per_byte = cpu.is_null() ? std::nullopt : std::optional(cpu.get<double>()),
+          .bits = json.at("bits").get<int>(),
+          .ranks = json.at("ranks").get<int>()};
 }
 
 void measure_link(comm::Comm& world, const std::vector<std::string>& hosts,

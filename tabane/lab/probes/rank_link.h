@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -16,8 +17,9 @@ namespace tabane::lab {
 inline constexpr std::uint64_t kWatchedBytes = std::uint64_t{1} << 20;
 
 struct LinkRequest {
-  double seconds = 0;    // that it may take, about; 0: nothing more is asked
-  bool watches = false;  // the rate of messages of kWatchedBytes over time, instead of all sizes
+  double seconds = 0;       // that it may take, about; 0: nothing more is asked
+  bool watches = false;     // the rate of messages of kWatchedBytes over time, instead of all sizes
+  bool multiplies = false;  // something else than messages: the caller answers that
 };
 
 // What one way gave for one size; or, with a reason, why it gives nothing.
@@ -26,6 +28,9 @@ struct LinkSamples {
   std::uint64_t bytes = 0;
   std::vector<double> samples = {};  // half round trips, in the order of time
   std::string reason = {};
+  // CPU time of both ranks for a byte while they took the one sample; null: not measured.
+  std::optional<double> cpu_s_per_byte = {};
+  int bits = 0, ranks = 0;  // of a product
 };
 Json to_json(const LinkSamples& samples);
 LinkSamples link_samples_from_json(const Json& json);

@@ -1,21 +1,19 @@
 #include "tabane/studies/pc_cluster/pc_cluster.h"
 
 #include <fmt/format.h>
+#include <gmp.h>
 #include <mpfr.h>
 
 #include <algorithm>
 #include <cstdint>
-#include <deque>
 #include <memory>
-#include <numbers>
-#include <random>
+#include <utility>
 
 #include "tabane/comm/collectives.h"
 #include "tabane/comm/launch.h"
 #include "tabane/core/binding.h"
 #include "tabane/core/clock.h"
 #include "tabane/core/error.h"
-#include "tabane/core/threads.h"
 #include "tabane/core/units.h"
 #include "tabane/lab/campaign/ranks.h"
 #include "tabane/lab/probes/ping_pong.h"
@@ -25,118 +23,11 @@
 #include "tabane/tools/matmul/solve.h"
 
 namespace tabane::lab {
-// ---- arithmetic ----
-
-namespace {
-
-// Seconds of a call, from as many as take a millisecond: the shorter of two series, so that having
-// to wait does not pass for long work.
-template <class F>
-double seconds_of_call(F f) {
-  const auto seconds_of = [&](std::uint64_t calls) {
-    const double begin = core::tick_clock().now();
-    for (std::uint64_t i = 0; i < calls; ++i) f();
-    return core::tick_clock().now() - begin;
-  };
-  for (std::uint64_t calls = 1;; calls *= 4) {
-    const double seconds = std::min(seconds_of(calls), seconds_of(calls));
-    if (seconds > 1e-3) return seconds / static_cast<double>(calls);
-  }
-}
-
-}  // namespace
-
-MatrixProducts::MatrixProducts(int most)
-    : a_(static_cast<std::size_t>(most) * static_cast<std::size_t>(most)),
-      b_(a_.size()),
-      c_(a_.size()) {
-  std::mt19937_64 random(1);
-  std::uniform_real_distribution<double> uniform;
-  for (double& x : a_) x = std::numbers::sqrt2 * uniform(random);
-  for (double& x : b_) x = std::numbers::sqrt3 * uniform(random);
-}
-
-double MatrixProducts::dgemm_seconds(int n) {
-  return seconds_of_call([&] {
-    cblas_dgemm(CblasRowMajor, CblasNoTrans, CblasNoTrans, n, n, n, 1, a_.data(), n, b_.data(), n,
-                0, c_.data(), n);
-  });
-}
-
-double MatrixProducts::triple_loop_seconds(int size) {
-  const auto n = static_cast<std::size_t>(size);
-  const std::size_t rows = std::min(n, 1 + 20'000'000 / (n * n));
-  const double seconds = seconds_of_call([&] {
-    for (std::size_t i = 0; i < rows; ++i) {
-      for (std::size_t j = 0; j < n; ++j) {
-        double sum = 0;
-        for (std::size_t k = 0; k < n; ++k) sum += a_[i * n + k] * b_[k * n + j];
-        c_[i * n + j] = sum;
-      }
-    }
-  });
-  return seconds * static_cast<double>(n) / static_cast<double>(rows);
-}
-
-namespace {
-
-// What one thread works on.
-class MpfrNumbers {
- public:
-  explicit MpfrNumbers(long bits) {
-    mpfr_inits2(bits, x_, y_, z_, nullptr);
-    mpfr_sqrt_ui(x_, 3, MPFR_RNDN);
-    mpfr_sub_ui(x_, x_, 1, MPFR_RNDN);
-    mpfr_sqrt_ui(y_, 5, MPFR_RNDN);
-  }
-  ~MpfrNumbers() { mpfr_clears(x_, y_, z_, nullptr); }
-  MpfrNumbers(const MpfrNumbers&) = delete;
-  MpfrNumbers& operator=(const MpfrNumbers&) = delete;
-
-  void run(std::size_t operation, std::uint64_t iterations) {
-    static constexpr int (*kFunctions[])(mpfr_ptr, mpfr_srcptr, mpfr_srcptr) = {
-        [](mpfr_ptr z, mpfr_srcptr x, mpfr_srcptr y) { return mpfr_mul(z, x, y, MPFR_RNDN); },
-        [](mpfr_ptr z, mpfr_srcptr x, mpfr_srcptr y) { return mpfr_div(z, x, y, MPFR_RNDN); },
-        [](mpfr_ptr z, mpfr_srcptr x, mpfr_srcptr) { return mpfr_sqrt(z, x, MPFR_RNDN); },
-        [](mpfr_ptr z, mpfr_srcptr x, mpfr_srcptr) { return mpfr_exp(z, x, MPFR_RNDN); }};
-    for (std::uint64_t i = 0; i < iterations; ++i) kFunctions[operation](z_, x_, y_);
-  }
-
- private:
-  mpfr_t x_, y_, z_;
-};
-
-}  // namespace
-
-const std::vector<MpfrOperation>& mpfr_operations() {
-  static const std::vector<MpfrOperation> all = {
-      {"multiply", "x y"}, {"divide", "x / y"}, {"sqrt", "square root of x"}, {"exp", "exp x"}};
-  return all;
-}
-
-double mpfr_seconds(core::PinnedPool& pool, std::size_t threads, std::size_t operation, long bits,
-                    double seconds) {
-  std::deque<MpfrNumbers> operands;
-  for (std::size_t i = 0; i < threads; ++i) operands.emplace_back(bits);
-  for (std::uint64_t iterations = 1;;) {
-    const auto work = [&](std::size_t i) { operands[i].run(operation, iterations); };
-    // The shorter of two: a thread that had to wait must not pass for a long operation.
-    const double taken = std::min(core::time_together(pool, threads, work).seconds,
-                                  core::time_together(pool, threads, work).seconds);
-    if (taken >= seconds) {
-      pool.run([](std::size_t) { mpfr_free_cache(); });  // each thread has constants of its own
-      return taken / static_cast<double>(iterations) / static_cast<double>(threads);
-    }
-    const double factor = std::clamp(1.2 * seconds / std::max(taken, 1e-9), 2.0, 1000.0);
-    iterations = static_cast<std::uint64_t>(static_cast<double>(iterations) * factor);
-  }
-}
-
-// ---- the study ----
-
 namespace {
 
 using namespace pc_cluster;
+
+constexpr int kProductSize = 64;  // of parallel products of multiple precision
 
 constexpr About kAboutPcCluster = {
     "pc-cluster", "Double and multiple precision, copying, and messages: machines compared",
@@ -198,6 +89,117 @@ Block mpfr_block(const core::Topology& topology, bool quick) {
   return block;
 }
 
+// ---- the parallel product of multiple precision ----
+
+const std::vector<int> kProductBits = {128, 512, 1024, 4096};
+
+Factors product_factors(const std::string& where, const std::string& way, int bits, int ranks) {
+  return {{"part", where == "between" ? "parallel between" : "parallel"},
+          {"way", way},
+          {"bits", bits},
+          {"n", kProductSize},
+          {"ranks", ranks}};
+}
+
+struct MatrixPair {
+  explicit MatrixPair(int bits)
+      : a(matmul::random_matrix(kProductSize, kProductSize, bits, 2, 1)),
+        b(matmul::random_matrix(kProductSize, kProductSize, bits, 3, 2)) {}
+  matmul::Matrix a, b;
+};
+
+// Whether the loop's roundings are as many as they may be: an element is a sum of n products of
+// positive numbers, and each operation is off by at most 2^-bits of its result.
+bool agree(const matmul::Matrix& loop, const matmul::Matrix& exact) {
+  bool all = true;
+  mpfr_t off, most;
+  mpfr_inits2(64, off, most, nullptr);
+  for (int i = 0; i < loop.rows(); ++i) {
+    for (int j = 0; j < loop.columns(); ++j) {
+      mpfr_sub(off, loop.at(i, j), exact.at(i, j), MPFR_RNDA);
+      mpfr_mul_2si(most, exact.at(i, j), -loop.bits(), MPFR_RNDD);
+      mpfr_mul_ui(most, most, 2 * static_cast<unsigned long>(loop.rows()), MPFR_RNDD);
+      all = all && mpfr_cmpabs(off, most) <= 0;
+    }
+  }
+  mpfr_clears(off, most, nullptr);
+  return all;
+}
+
+// Seconds of tabane's own product, exact and rounded once, and of the report's loop, on rank 0.
+// throws: core::VerificationError.
+std::pair<double, double> multiply_both_ways(comm::Comm& comm, const MatrixPair& of) {
+  const matmul::MatrixProduct exact = matmul::solve(comm, of.a, of.b, of.a.bits());
+  double seconds = 0;
+  const matmul::Matrix loop = loop_product(comm, of.a, of.b, &seconds);
+  if (comm.rank() != 0) return {};
+  const solver::Solution& solution = exact.solution;
+  if (!solution.check.passed())
+    throw core::VerificationError("the product of multiple precision", solution.check.residual,
+                                  solution.check.tolerance);
+  if (!agree(loop, exact.c.re)) throw core::VerificationError("the loop of MPFR", 1, 0);
+  return {solution.seconds, seconds};
+}
+
+// Rounds of both ways on ranks that are forked.
+Block parallel_block(const std::vector<int>& numbers, bool quick) {
+  Block block{.what = "multiple-precision products on ranks"};
+  std::vector<int> all_bits = kProductBits;
+  if (quick) all_bits = {128, 1024};
+  std::vector<std::shared_ptr<const MatrixPair>> pairs;
+  for (const int bits : all_bits) {
+    pairs.push_back(std::make_shared<const MatrixPair>(bits));
+    for (const int ranks : numbers)
+      for (const char* way : {"exact", "loop"})
+        block.points.push_back(product_factors("inside", way, bits, ranks));
+  }
+  block.body = [=](Visit& visit) {
+    const double begin = core::tick_clock().now();
+    for (int round = 0; round == 0 || core::tick_clock().now() - begin < visit.budget_seconds();
+         ++round) {
+      for (std::size_t i = 0; i < pairs.size(); ++i) {
+        for (const int ranks : numbers) {
+          visit.show(0.5);
+          const std::function<std::vector<double>(comm::Comm&)> rank = [&](comm::Comm& comm) {
+            const auto [exact, loop] = multiply_both_ways(comm, *pairs[i]);
+            return std::vector<double>{exact, loop};
+          };
+          const auto seconds = *comm::launch_result<std::vector<double>>(
+              {.ranks = ranks, .transport = comm::TransportKind::shm}, rank);
+          visit.add(product_factors("inside", "exact", all_bits[i], ranks), {seconds[0]});
+          visit.add(product_factors("inside", "loop", all_bits[i], ranks), {seconds[1]});
+        }
+      }
+    }
+  };
+  return block;
+}
+
+// The same between ranks 0 and 1 of the world, and on rank 0 alone.
+void measure_products(comm::Comm& world, double seconds, const LinkSink& sink) {
+  auto two = world.split(world.rank() < 2 ? 0 : -1);
+  if (!two) return;
+  auto one = two->split(two->rank() == 0 ? 0 : -1);
+  std::vector<MatrixPair> pairs(kProductBits.begin(), kProductBits.end());
+  const double end = core::tick_clock().now() + seconds;
+  for (std::uint8_t more = 1; more != 0;) {
+    for (std::size_t i = 0; i < pairs.size() && more != 0; ++i) {
+      for (int ranks = 1; ranks <= 2; ++ranks) {
+        if (ranks == 1 && !one) continue;
+        const auto [exact, loop] = multiply_both_ways(ranks == 1 ? *one : *two, pairs[i]);
+        if (!one) continue;
+        const int bits = kProductBits[i];
+        const bool wanted =
+            sink({.way = "exact", .samples = {exact}, .bits = bits, .ranks = ranks}) &&
+            sink({.way = "loop", .samples = {loop}, .bits = bits, .ranks = ranks});
+        more = static_cast<std::uint8_t>(more != 0 && wanted);
+      }
+      if (core::tick_clock().now() > end && i + 1 == pairs.size()) more = 0;
+      comm::broadcast(*two, more, 0);
+    }
+  }
+}
+
 // ---- messages ----
 
 // Half round trips between two ranks that are forked here. Several blocks: one alone would take
@@ -233,13 +235,20 @@ void add_inside_blocks(Campaign& campaign, const RankRunner& runner) {
 // Lets two ranks of MPI measure; throws as ask_link().
 using AskLink = std::function<void(const LinkRequest&, const LinkSink&, Visit&)>;
 
-Block link_block(const PcClusterOptions& options, bool watches, const AskLink& ask) {
-  const char* part = watches ? "watch" : options.hosts.empty() ? "inside" : "between";
-  const std::string what = options.hosts.empty() ? "MPI inside the node"
-                           : watches             ? "the rate between the hosts"
-                                                 : "messages between the hosts";
+enum class LinkTask { sizes, watch, products };
+
+Block link_block(const PcClusterOptions& options, LinkTask task, const AskLink& ask) {
+  const std::string where = options.hosts.empty() ? "inside" : "between";
+  const std::string what = options.hosts.empty()        ? "MPI inside the node"
+                           : task == LinkTask::watch    ? "the rate between the hosts"
+                           : task == LinkTask::products ? "products between the hosts"
+                                                        : "messages between the hosts";
   Block block{.what = what};
-  block.points.push_back({{"part", part}, {"way", "mpi"}, {"bytes", 1}});
+  if (task == LinkTask::products)
+    block.points.push_back(product_factors("between", "exact", kProductBits.front(), 1));
+  else
+    block.points.push_back(
+        {{"part", task == LinkTask::watch ? "watch" : where}, {"way", "mpi"}, {"bytes", 1}});
   const double usual = options.quick ? 2 : 10;
   const double watch =
       (options.watch_seconds > 0 ? options.watch_seconds : usual) / (options.quick ? 1 : 5);
@@ -250,11 +259,22 @@ Block link_block(const PcClusterOptions& options, bool watches, const AskLink& a
         visit.skip(one.way.empty() ? what : fmt::format("{}, {}", what, one.way), one.reason);
         *given_up = *given_up || one.way.empty();
       }
-      visit.add({{"part", part}, {"way", one.way}, {"bytes", one.bytes}}, one.samples);
+      if (one.cpu_s_per_byte)
+        visit.add({{"part", "cpu " + where}, {"way", one.way}}, {*one.cpu_s_per_byte},
+                  {{kHalfRoundTrip, one.samples.at(0)}});
+      else if (one.bits > 0)
+        visit.add(product_factors(where, one.way, one.bits, one.ranks), one.samples);
+      else
+        visit.add({{"part", task == LinkTask::watch ? "watch" : where},
+                   {"way", one.way},
+                   {"bytes", one.bytes}},
+                  one.samples);
       return !*given_up;
     };
     try {
-      ask({watches ? watch : std::max(0.3, visit.budget_seconds()), watches}, sink, visit);
+      ask({task == LinkTask::sizes ? std::max(0.3, visit.budget_seconds()) : watch,
+           task == LinkTask::watch, task == LinkTask::products},
+          sink, visit);
     } catch (const core::Error& error) {
       *given_up = true;
       visit.skip(what, error.what());
@@ -263,33 +283,29 @@ Block link_block(const PcClusterOptions& options, bool watches, const AskLink& a
   return block;
 }
 
-// ---- the parallel product of multiple precision ----
-
-Sample multiply(const matmul::Matrix& a, const matmul::Matrix& b, int ranks) {
-  const comm::LaunchOptions launch{.ranks = ranks, .transport = comm::TransportKind::shm};
-  const auto answer = comm::launch_result<matmul::MatrixProduct>(
-      launch, [&](comm::Comm& comm) { return matmul::solve(comm, a, b, a.bits()); });
-  const solver::Solution& solution = answer->solution;
-  if (!solution.check.passed())
-    throw core::VerificationError("the product of multiple precision", solution.check.residual,
-                                  solution.check.tolerance);
-  return {solution.seconds};
-}
-
-Block parallel_block(const std::vector<int>& numbers, bool quick) {
-  const int n = quick ? 64 : 150;
-  struct MatrixPair {
-    matmul::Matrix a, b;
-  };
-  std::vector<Contender> contenders;
-  for (const int bits : quick ? std::vector{128, 1024} : std::vector{128, 512, 1024, 4096}) {
-    const auto operands = std::make_shared<const MatrixPair>(MatrixPair{
-        matmul::random_matrix(n, n, bits, 2, 1), matmul::random_matrix(n, n, bits, 3, 2)});
-    for (const int ranks : numbers)
-      contenders.push_back({{{"part", "parallel"}, {"bits", bits}, {"n", n}, {"ranks", ranks}},
-                            [=] { return multiply(operands->a, operands->b, ranks); }});
+// Refuses hosts that do not answer, before anything is measured.
+void require_hosts(const PcClusterOptions& options) {
+  if (options.hosts.empty() || !options.link_program) return;
+  const std::string hosts = fmt::format("{}", fmt::join(options.hosts, ","));
+  std::string reason;
+  try {
+    ask_link(
+        options.link_program(options.hosts, {.seconds = 1e-3, .watches = true}),
+        [&](const LinkSamples& one) {
+          if (one.way.empty()) reason = one.reason;
+          return reason.empty();
+        },
+        [] {});
+  } catch (const core::LostError& error) {
+    reason = error.what();
   }
-  return block_in_turn("multiple-precision products on ranks", std::move(contenders));
+  if (!reason.empty())
+    throw core::UsageError(fmt::format(
+        "--hosts {}: no answer ({}). The launcher has to start a program on both, as 'mpirun "
+        "--host "
+        "{} -n 2 hostname' does, and tabane has to be installed at the same place there; without "
+        "--hosts all else is measured",
+        hosts, reason, hosts));
 }
 
 // A machine without a loopback device, for example, or one that is too busy.
@@ -303,11 +319,27 @@ void note_refused_sockets(Campaign& campaign) {
 
 // ---- all ----
 
+// What the figures depend on, beyond tabane itself.
+Json libraries(const std::string& mpi) {
+  Json all = {{"GMP", gmp_version}, {"MPFR", mpfr_get_version()}};
+#if defined(OPENBLAS_VERSION)
+  all["BLAS"] = openblas_get_config();
+#endif
+  all["MPI"] = mpi.empty() ? Json() : Json(mpi);
+  return all;
+}
+
 std::string pc_cluster_what(const Point& point) {
   const std::string part = point.text("part");
   if (part == "mpfr")
     return fmt::format("MPFR: {}, seconds over the cores that do it", point.text("operation"));
-  if (part == "parallel") return "product of square matrices of multiple precision on ranks";
+  if (part.starts_with("parallel"))
+    return fmt::format("product of square matrices of multiple precision on ranks{}, {}",
+                       part == "parallel" ? "" : " on two hosts", point.text("way"));
+  if (part.starts_with("cpu "))
+    return fmt::format("CPU time of both ranks for a byte {}, {}",
+                       part == "cpu inside" ? "inside the node" : "between two hosts",
+                       point.text("way"));
   if (part == "product") return "product of square matrices, " + point.text("way");
   if (part == "watch") return "half a round trip over time between two hosts, " + point.text("way");
   return fmt::format("half a round trip {}, {}",
@@ -339,8 +371,10 @@ CampaignOptions campaign_options(const PcClusterOptions& options) {
 }
 
 void add_link_blocks(Campaign& campaign, const PcClusterOptions& options, const AskLink& ask) {
-  campaign.add(link_block(options, false, ask));
-  if (!options.hosts.empty()) campaign.add(link_block(options, true, ask));
+  campaign.add(link_block(options, LinkTask::sizes, ask));
+  if (options.hosts.empty()) return;
+  campaign.add(link_block(options, LinkTask::watch, ask));
+  campaign.add(link_block(options, LinkTask::products, ask));
 }
 
 // Under an MPI launcher: rank 0 has the campaign, the others do what it asks them for.
@@ -352,8 +386,8 @@ std::optional<Record> run_on_ranks(RunningStudy study, const PcClusterOptions& o
     campaign.points.declare({{"n", 0}, {"operation", ""}, {"cores", 0}, {"bits", 0}, {"ranks", 0}});
     add_link_blocks(campaign, options, [&](LinkRequest request, const LinkSink& sink, Visit&) {
       comm::broadcast(world, request, 0);
-      measure_link(world, options.hosts, request,
-                   [&](const LinkSamples& one) { return sink(one) && !hooks.stop_requested(); });
+      serve_link(world, options.hosts, request,
+                 [&](const LinkSamples& one) { return sink(one) && !hooks.stop_requested(); });
     });
     campaign.skip("matrix products, MPFR, copying, sockets and shm inside the node",
                   "an MPI launcher has started this: run the study without it for these");
@@ -370,7 +404,7 @@ std::optional<Record> run_on_ranks(RunningStudy study, const PcClusterOptions& o
       for (LinkRequest request;;) {
         comm::broadcast(world, request, 0);
         if (request.seconds <= 0) return;
-        measure_link(world, options.hosts, request, [](const LinkSamples&) { return true; });
+        serve_link(world, options.hosts, request, [](const LinkSamples&) { return true; });
       }
     });
   } catch (const core::LostError&) {
@@ -381,11 +415,22 @@ std::optional<Record> run_on_ranks(RunningStudy study, const PcClusterOptions& o
 
 }  // namespace
 
+void serve_link(comm::Comm& world, const std::vector<std::string>& hosts,
+                const LinkRequest& request, const LinkSink& sink) {
+  if (request.multiplies)
+    measure_products(world, request.seconds, sink);
+  else
+    measure_link(world, hosts, request, sink);
+}
+
 std::optional<Record> run_pc_cluster(const core::Topology& topology,
                                      const PcClusterOptions& options, const Hooks& hooks) {
   check(options);
+  const bool has_launcher = comm::is_one_of_several();
+  if (!has_launcher) require_hosts(options);
   RunningStudy study(topology, kAboutPcCluster, options.quick);
-  if (comm::is_one_of_several()) return run_on_ranks(std::move(study), options, hooks);
+  study.record.environment["libraries"] = libraries(options.mpi);
+  if (has_launcher) return run_on_ranks(std::move(study), options, hooks);
   add_probes(study.record, topology, std::vector<std::string>{"memcpy"}, hooks);
   if (!study.record.complete) return study.finish();
   with_ranks(topology, {.transport = comm::TransportKind::shm}, [&](const RankRunner& runner) {

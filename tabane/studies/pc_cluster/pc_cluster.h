@@ -11,6 +11,7 @@
 #include "tabane/core/threads.h"
 #include "tabane/lab/probes/rank_link.h"
 #include "tabane/lab/study/study.h"
+#include "tabane/tools/matmul/matrix.h"
 
 namespace tabane::lab {
 
@@ -24,15 +25,25 @@ struct PcClusterOptions {
   // Empty: none can be started. throws: core::UsageError if there is none.
   std::function<core::HelperProgram(const std::vector<std::string>& hosts, const LinkRequest&)>
       link_program = {};
+  std::string mpi = {};  // what the launcher calls itself
 };
 
-// Where an MPI launcher has started this process, only what its ranks can measure: messages. All
+// Hosts are asked before anything else is measured. Where an MPI launcher has started this process,
+// only what its ranks can measure: messages. All
 // ranks call it then, and those other than 0 get null.
-// throws: core::UsageError for options that cannot be; as comm::launch() otherwise.
+// throws: core::UsageError for options that cannot be, and for hosts that do not answer; as
+// comm::launch() otherwise.
 std::optional<Record> run_pc_cluster(const core::Topology& topology,
                                      const PcClusterOptions& options, const Hooks& hooks = {});
 
+// Measures between ranks 0 and 1 of the world what is asked for, as measure_link() does.
+void serve_link(comm::Comm& world, const std::vector<std::string>& hosts,
+                const LinkRequest& request, const LinkSink& sink);
+
 namespace pc_cluster {
+
+// What is seen beside the CPU time of a byte: the time of a message of kWatchedBytes.
+inline constexpr const char* kHalfRoundTrip = "half_round_trip_s";
 
 // Adds tables and charts.
 void add_views(Record& record, const Points& points);
@@ -56,6 +67,12 @@ class MatrixProducts {
  private:
   std::vector<double> a_, b_, c_;
 };
+
+// The cluster report's parallel product: a loop of MPFR's operations, each rounded, over the rows
+// of each rank. All ranks call it with the same matrices; rank 0 gets the product. seconds: of the
+// loop and of collecting the rows.
+matmul::Matrix loop_product(comm::Comm& comm, const matmul::Matrix& a, const matmul::Matrix& b,
+                            double* seconds);
 
 // Multiple-precision operations of MPFR, as the cluster report times them: on x = sqrt(3) - 1 and
 // y = sqrt(5), both with all their bits.

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "tabane/comm/launch.h"
 #include "tabane/core/error.h"
 #include "tabane/core/topology.h"
 #include "tabane/lab/study/views_test.h"
@@ -34,11 +35,12 @@ TEST(PcCluster, MeasuresAllPartsOfOneMachine) {
   EXPECT_TRUE(record->complete);
   EXPECT_TRUE(warns(*record, "quick"));
   EXPECT_EQ(missing_views("pc-cluster", *record), Names());
+  EXPECT_EQ(record->environment.at("libraries").at("MPFR"), MPFR_VERSION_STRING);
   for (const char* name :
        {"memcpy", "pc_cluster.product.dgemm.n1000", "pc_cluster.product.triple_loop.n1000",
         "pc_cluster.inside.tcp.bytes1", "pc_cluster.inside.unix_socket.bytes4194304",
-        "pc_cluster.inside.shm.bytes1024", "pc_cluster.parallel.bits128.n64.ranks1",
-        "pc_cluster.inside.mpi.bytes8"}) {
+        "pc_cluster.inside.shm.bytes1024", "pc_cluster.parallel.exact.bits128.n64.ranks1",
+        "pc_cluster.parallel.loop.bits1024.n64.ranks1", "pc_cluster.inside.mpi.bytes8"}) {
     const Result* result = record->find(name);
     ASSERT_NE(result, nullptr) << name;
     EXPECT_GT(*result->value, 0) << name;
@@ -50,27 +52,87 @@ TEST(PcCluster, MeasuresAllPartsOfOneMachine) {
 }
 
 TEST(PcCluster, GoesOnWithoutALauncherThatFails) {
-  PcClusterOptions options = options_with("echo 'no route to host b' >&2; exit 1");
-  options.hosts = {"a", "b"};
-  const auto record = run_pc_cluster(core::Topology::detect(), options);
+  const auto record =
+      run_pc_cluster(core::Topology::detect(), options_with("echo 'cannot start' >&2; exit 1"));
   EXPECT_TRUE(record->complete);
-  EXPECT_TRUE(skips(*record, "MPI inside the node", "no route to host b"));
-  EXPECT_TRUE(skips(*record, "messages between the hosts", "no route to host b"));
-  EXPECT_TRUE(skips(*record, "the rate between the hosts", "no route to host b"));
+  EXPECT_TRUE(skips(*record, "MPI inside the node", "cannot start"));
   EXPECT_NE(record->find("pc_cluster.inside.tcp.bytes8"), nullptr);
+}
+
+TEST(PcCluster, RefusesHostsThatDoNotAnswerBeforeItMeasures) {
+  const std::string same = to_json(LinkSamples{.reason = "they run on one host"}).dump();
+  for (const auto& [script, part] :
+       {std::pair<std::string, std::string>{"echo 'no route to host b' >&2; exit 1",
+                                            "no route to host b"},
+        {"echo '" + same + "'; echo", "they run on one host"}}) {
+    PcClusterOptions options = options_with(script);
+    options.hosts = {"a", "b"};
+    Hooks hooks;
+    hooks.progress = [](const std::string& what, double, double) { FAIL() << what; };
+    try {
+      run_pc_cluster(core::Topology::detect(), options, hooks);
+      FAIL() << part;
+    } catch (const core::UsageError& error) {
+      const std::string text = error.what();
+      EXPECT_NE(text.find(part), std::string::npos) << text;
+      EXPECT_NE(text.find("mpirun --host a,b -n 2 hostname"), std::string::npos) << text;
+    }
+  }
 }
 
 TEST(PcCluster, KeepsWhatALinkGaveBeforeItWasLost) {
   const std::string before =
       to_json(LinkSamples{.way = "tcp", .bytes = 8, .samples = {1e-4}}).dump();
   const std::string then = to_json(LinkSamples{.reason = "host b is silent"}).dump();
-  PcClusterOptions options =
-      options_with("echo '" + before + "'; echo '" + then + "'; exec sleep 60");
-  options.hosts = {"a", "b"};
+  const std::string product =
+      to_json(LinkSamples{.way = "loop", .samples = {2}, .bits = 128, .ranks = 2}).dump();
+  const std::string cpu =
+      to_json(LinkSamples{.way = "tcp", .samples = {1e-3}, .cpu_s_per_byte = 1e-9}).dump();
+  PcClusterOptions options{.quick = true, .hosts = {"a", "b"}, .budget_seconds = 1};
+  options.link_program = [=, calls = 0](const std::vector<std::string>& hosts,
+                                        const LinkRequest& request) mutable {
+    // Both hosts answer at first.
+    const std::string lines = request.multiplies ? product : before + "\n" + cpu;
+    const bool asks = !hosts.empty() && ++calls == 1;
+    return core::HelperProgram{
+        .name = "the launcher",
+        .command = {
+            "sh", "-c",
+            "echo '" + lines + "'; " + (asks ? "echo" : "echo '" + then + "'; exec sleep 60")}};
+  };
   const auto record = run_pc_cluster(core::Topology::detect(), options);
   EXPECT_TRUE(record->complete);
   EXPECT_NE(record->find("pc_cluster.between.tcp.bytes8"), nullptr);
   EXPECT_TRUE(skips(*record, "messages between the hosts", "host b is silent"));
+  ASSERT_NE(record->find("pc_cluster.parallel_between.loop.bits128.n64.ranks2"), nullptr);
+  EXPECT_EQ(record->find("pc_cluster.cpu_between.tcp")->value, 1e-9);
+}
+
+TEST(LoopProduct, IsTheSameOnAnyNumberOfRanks) {
+  const auto a = matmul::random_matrix(5, 5, 200, 2, 1), b = matmul::random_matrix(5, 5, 200, 3, 2);
+  for (const int ranks : {1, 2, 3, 7}) {
+    const std::function<bool(comm::Comm&)> rank = [&](comm::Comm& comm) {
+      double seconds = 0;
+      const matmul::Matrix c = loop_product(comm, a, b, &seconds);
+      if (comm.rank() != 0) return true;
+      mpfr_t sum, term;
+      mpfr_inits2(200, sum, term, nullptr);
+      bool same = seconds > 0;
+      for (int i = 0; i < 5; ++i) {
+        mpfr_set_zero(sum, 1);
+        for (int k = 0; k < 5; ++k) {
+          mpfr_mul(term, a.at(i, k), b.at(k, 4 - i), MPFR_RNDN);
+          mpfr_add(sum, sum, term, MPFR_RNDN);
+        }
+        same = same && mpfr_equal_p(sum, c.at(i, 4 - i)) != 0;
+      }
+      mpfr_clears(sum, term, nullptr);
+      return same;
+    };
+    EXPECT_TRUE(
+        *comm::launch_result<bool>({.ranks = ranks, .transport = comm::TransportKind::shm}, rank))
+        << ranks;
+  }
 }
 
 TEST(PcCluster, KeepsWhatItHasWhenStopped) {

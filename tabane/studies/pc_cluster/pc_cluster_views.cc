@@ -18,6 +18,8 @@ std::string title_of_way(const std::string& way) {
   if (way == "unix socket") return "Unix socket";
   if (way == "mpi") return "MPI";
   if (way == "dgemm") return "DGEMM";
+  if (way == "exact") return "tabane's, exact";
+  if (way == "loop") return "loop of MPFR";
   return way;
 }
 
@@ -141,56 +143,100 @@ void watch(const StudyViews& views) {
   views.order_chart("watch", {"rate", "B/s", false}, std::move(curves), values);
 }
 
+// CPU time of both ranks for a byte.
+void cpu_time(const StudyViews& views) {
+  Rows rows{{"messages", "way", "CPU time a byte", "cores busy"}, {}};
+  for (const char* where : {"inside", "between"}) {
+    for (const Line& way : ways_of(views, fmt::format("cpu {}", where).c_str())) {
+      const Point& point = *views.points.find(way.factors);
+      const double a_byte = point.median();
+      Entry busy;
+      if (const auto trip = median_beside(point, kHalfRoundTrip))
+        busy = {a_byte * static_cast<double>(kWatchedBytes) / *trip, "ratio"};
+      rows.rows.push_back({views.caption(where).title, way.name, {1e9 * a_byte, "ns"}, busy});
+    }
+  }
+  views.table("cpu", std::move(rows), {{"size", show(static_cast<double>(kWatchedBytes), "B")}});
+}
+
 // ---- the parallel product of multiple precision ----
 
-void parallel(const StudyViews& views) {
-  const Factors part{{"part", "parallel"}};
+// part: "parallel", inside the node, or "parallel between".
+void parallel(const StudyViews& views, const std::string& part_name, const std::string& view) {
+  const Factors part{{"part", part_name}};
   const auto sizes = views.points.numbers("n", part);
   if (sizes.empty()) return;
-  const std::vector<Factors> bits = combinations(views.points, {"bits"}, part);
+  const Factors one{{"ranks", 1}}, exact{{"way", "exact"}}, loop{{"way", "loop"}};
   std::vector<Line> lines;
   Curves speedups{{"bits", "", true}, {"speed-up over one rank", "ratio", false}, {}};
-  for (const double ranks : views.points.numbers("ranks", part)) {
-    const Factors on_ranks{{"ranks", ranks}};
-    const std::string name = fmt::format("{:g} {}", ranks, ranks == 1 ? "rank" : "ranks");
-    lines.push_back({name, part.with(on_ranks)});
-    if (ranks > 1)
-      add_curve(speedups,
-                curve_of(name, ratio_of({{"ranks", 1}}, on_ranks), views.points, bits, "bits"));
+  for (const Line& way : ways_of(views, part_name.c_str())) {
+    for (const double ranks : views.points.numbers("ranks", way.factors)) {
+      const Factors on_ranks = way.factors.with({{"ranks", ranks}});
+      const std::string name =
+          fmt::format("{}, {:g} {}", way.name, ranks, ranks == 1 ? "rank" : "ranks");
+      lines.push_back({name, on_ranks});
+      if (ranks == 1) continue;
+      add_curve(speedups, curve_of(name, ratio_of(one, on_ranks), views.points,
+                                   combinations(views.points, {"way", "bits"}, on_ranks), "bits"));
+    }
   }
+  const CaptionValues values = {
+      {"n", fmt::format("{:g}", sizes.front())},
+      {"where", part_name == "parallel" ? "inside the node" : "between two hosts"}};
   views.table("parallel.table",
               {{"bits", level_of("bits")},
                {"ranks", level_of("ranks")},
-               {"time", time_of({}, true)},
-               {"multiply-adds", rate_of({}, "/s", multiplications)},
-               {"speed-up over one rank", ratio_of({{"ranks", 1}}, {})}},
-              combinations(views.points, {"bits", "ranks"}, part),
-              {{"n", fmt::format("{:g}", sizes.front())}});
-  views.chart("parallel", times_over(views.points, "bits", lines, "bits"));
-  views.chart("parallel.speedup", std::move(speedups));
+               {"tabane's, exact", time_of(exact, true)},
+               {"speed-up", ratio_of(exact.with(one), exact)},
+               {"loop of MPFR", time_of(loop, true)},
+               {"speed-up", ratio_of(loop.with(one), loop)},
+               {"loop / exact", ratio_of(loop, exact)}},
+              combinations(views.points, {"bits", "ranks"}, part), values);
+  views.chart(view, times_over(views.points, "bits", lines, "bits"), values, "parallel");
+  views.chart(view + ".speedup", std::move(speedups), values, "parallel.speedup");
 }
 
 // ---- the report's machines ----
 
+constexpr const char* kMachines[] = {"athlon-64-x2", "pentium-d", "pentium-4", "xeon"};
+constexpr std::size_t kPentium4 = 2;
+
 void beside_the_report(const StudyViews& views) {
-  const auto row_of = [&](const char* name) -> std::vector<Entry> {
-    const Result* ours = views.record.find(name);
-    const Result* best = views.report.find(name);
-    if (ours == nullptr || !ours->value || best == nullptr) return {};
-    return {best->what.substr(0, best->what.find(", the ")),
-            {*ours->value, ours->unit, ours->interval},
-            {best->number_detail("lowest_of_the_machines"), best->unit},
-            {best->value, best->unit},
-            {*ours->value / *best->value, "ratio"}};
-  };
+  std::vector<const Record*> machines;
+  std::vector<std::string> heads = {"figure", "here"};
+  for (const char* name : kMachines) {
+    machines.push_back(&published(fmt::format("pc-cluster-{}", name)));
+    heads.push_back(machines.back()->machine.at("name").text());
+  }
+  heads.emplace_back("here / Pentium 4");
+  Bars ratios{.unit = "ratio", .bars = {}, .reference = 1.0, .clustered = true};
+  const std::pair<const char*, const char*> figures[] = {
+      {"memcpy", "memcpy"},
+      {"pc_cluster.inside.mpi.bandwidth", "MPI inside a node"},
+      {"pc_cluster.between.tcp.bandwidth", "TCP between two nodes"},
+      {"pc_cluster.between.mpi.bandwidth", "MPI between two nodes"},
+      {"pc_cluster.multiply_of_pentium_4.least", "MPFR x y / Pentium 4, least"},
+      {"pc_cluster.multiply_of_pentium_4.greatest", "MPFR x y / Pentium 4, most"},
+      {"pc_cluster.divide_of_pentium_4.least", "MPFR x / y / Pentium 4, least"},
+      {"pc_cluster.divide_of_pentium_4.greatest", "MPFR x / y / Pentium 4, most"}};
   views.table(
-      "beside",
-      rows_of({"figure", "here", "least of the four", "best of the four", "here / best"},
-              std::vector{"memcpy", "pc_cluster.inside.mpi.bandwidth",
-                          "pc_cluster.between.tcp.bandwidth", "pc_cluster.between.mpi.bandwidth"},
-              row_of));
-  if (const auto* machines = find_content<Rows>(views.report, "pc-cluster.machines"))
-    views.table("machines", *machines,
+      "beside", rows_of(heads, figures, [&](const auto& figure) {
+        const auto& [name, title] = figure;
+        std::vector<Entry> row = {title, published_entry(views.record, name)};
+        for (const Record* machine : machines) row.push_back(published_entry(*machine, name));
+        const auto base = row[2 + kPentium4].value;
+        const auto ratio = [&](const Entry& entry) {
+          return base && entry.value ? std::optional(*entry.value / *base) : std::nullopt;
+        };
+        for (std::size_t i = 1; base && i < row.size(); ++i)
+          if (row[i].value)
+            ratios.bars.push_back({.group = title, .label = heads[i], .value = ratio(row[i])});
+        row.emplace_back(ratio(row[1]), "ratio");
+        return row;
+      }));
+  views.chart("ratios", std::move(ratios));
+  if (const auto* kinds = find_content<Rows>(views.report, "pc-cluster.machines"))
+    views.table("machines", *kinds,
                 {{"note", views.report.find_view("pc-cluster.machines")->note}});
 }
 
@@ -205,7 +251,9 @@ void add_views(Record& record, const Points& points) {
   for (View& view : copying) record.views.push_back(std::move(view));
   for (const char* part : {"inside", "between"}) messages(views, part);
   watch(views);
-  parallel(views);
+  cpu_time(views);
+  parallel(views, "parallel", "parallel");
+  parallel(views, "parallel between", "parallel.between");
   beside_the_report(views);
 }
 

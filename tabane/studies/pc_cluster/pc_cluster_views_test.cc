@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <cmath>
 
 #include "tabane/lab/compare/compare.h"
 #include "tabane/lab/probes/ping_pong.h"
@@ -30,9 +31,13 @@ Points known(std::vector<double> watched) {
           bits * 1e-9 / cores);
   }
   for (const double bits : {128, 1024}) {
-    for (const int ranks : {1, 2})
-      add({{"part", "parallel"}, {"bits", bits}, {"n", 100}, {"ranks", ranks}},
-          bits * 1e-3 / ranks);
+    for (const int ranks : {1, 2}) {
+      for (const char* part : {"parallel", "parallel between"}) {
+        const Factors of{{"part", part}, {"bits", bits}, {"n", 100}, {"ranks", ranks}};
+        add(of.with({{"way", "exact"}}), bits * 1e-3 / ranks);
+        add(of.with({{"way", "loop"}}), 3 * bits * 1e-3 * (*(part + 8) == '\0' ? 1 : ranks));
+      }
+    }
   }
   for (const std::uint64_t bytes : ping_pong_sizes(1 << 22)) {
     const auto n = static_cast<double>(bytes);
@@ -40,6 +45,9 @@ Points known(std::vector<double> watched) {
     add({{"part", "inside"}, {"way", "mpi"}, {"bytes", bytes}}, 1e-6 + n / 4e9);
     add({{"part", "between"}, {"way", "tcp"}, {"bytes", bytes}}, 50e-6 + n / 100e6);
   }
+  points.add({.factors = {{"part", "cpu between"}, {"way", "tcp"}},
+              .samples = {5e-9},
+              .beside = {{kHalfRoundTrip, {10e-9 * static_cast<double>(kWatchedBytes)}}}});
   points.add({.factors = {{"part", "watch"}, {"way", "tcp"}, {"bytes", kWatchedBytes}},
               .samples = std::move(watched)});
   return points;
@@ -83,12 +91,26 @@ TEST(PcClusterViews, ShowsOperationsOfAllCores) {
 }
 
 TEST(PcClusterViews, ShowsTheSpeedUpOfRanks) {
-  const auto rows = texts_of(shown(), "Parallel");
+  const auto rows = texts_of(shown(), "matrices, inside the node");
   ASSERT_EQ(rows.size(), 4u);
   EXPECT_EQ(rows[1][1], "2");
   EXPECT_TRUE(rows[1][2].starts_with("64.0 ms"));
-  EXPECT_TRUE(rows[1][4].starts_with("2.00"));
-  EXPECT_NE(find_content<Curves>(shown(), "pc_cluster.parallel.speedup"), nullptr);
+  EXPECT_TRUE(rows[1][3].starts_with("2.00"));
+  EXPECT_TRUE(rows[1][5].starts_with("1.00"));
+  EXPECT_TRUE(rows[1][6].starts_with("6.00"));  // the loop does not gain from the second rank
+  EXPECT_TRUE(texts_of(shown(), "matrices, between two hosts")[1][5].starts_with("0.50"));
+  const Record record = shown();
+  const auto* speedups = find_content<Curves>(record, "pc_cluster.parallel.between.speedup");
+  ASSERT_NE(speedups, nullptr);
+  ASSERT_EQ(speedups->series.size(), 2u);
+  EXPECT_NEAR(speedups->series[1].y.at(0), 0.5, 1e-12);
+}
+
+TEST(PcClusterViews, ShowsTheCpuTimeOfAByte) {
+  const auto rows = texts_of(shown(), "CPU time for a byte");
+  ASSERT_EQ(rows.size(), 1u);
+  EXPECT_EQ(rows[0][2], "5.00 ns");
+  EXPECT_EQ(rows[0][3], "0.50");  // 5 ns of 10 ns
 }
 
 TEST(PcClusterViews, FitsMessagesAndFindsTheirBandwidth) {
@@ -123,11 +145,20 @@ TEST(PcClusterViews, TellsAStableLinkFromAnUnstableOne) {
 }
 
 TEST(PcClusterViews, StandsBesideTheReportsFour) {
-  const auto rows = texts_of(shown(), "This machine and the report's four");
-  ASSERT_EQ(rows.size(), 3u);
-  EXPECT_EQ(rows[0][2], "7.25 GB/s");
-  EXPECT_EQ(rows[0][4], "2.00");
-  EXPECT_EQ(rows[2][3], "112 MB/s");
+  const auto rows = texts_of(shown(), "This machine and");
+  ASSERT_EQ(rows.size(), 8u);
+  EXPECT_EQ(rows[0][2], "13.5 GB/s");  // 103 Gbit/s of 1000 times 2^20 bits
+  EXPECT_EQ(rows[0][6], "2.52");       // 25.75 / 10.22
+  EXPECT_EQ(rows[2][3], "118 MB/s");   // 900 Mbit/s
+  EXPECT_EQ(rows[4][2], "2.50");
+  const Record record = shown();
+  const auto* ratios = find_content<Bars>(record, "pc_cluster.ratios");
+  ASSERT_NE(ratios, nullptr);
+  ASSERT_EQ(ratios->bars[1].label, "Athlon 64 X2");
+  EXPECT_NEAR(*ratios->bars[1].value, 103.0 / 78, 1e-6);
+  EXPECT_TRUE(std::ranges::none_of(ratios->bars, [](const Bar& bar) {
+    return bar.group == "MPI inside a node";  // the report has none of the Pentium 4
+  }));
   EXPECT_EQ(texts_of(shown(), "The report's machines").size(), 4u);
 }
 
@@ -139,13 +170,31 @@ TEST(PcClusterViews, AreComparedWithTheReportAndWithAnotherMachine) {
   const auto* rates = find_content<Curves>(all.record, "pc_cluster.inside.bandwidth");
   ASSERT_NE(rates, nullptr);
   EXPECT_EQ(rates->series.size(), 4u);  // a curve for each machine and way
-  ASSERT_EQ(rates->marks.size(), 2u);
-  EXPECT_EQ(rates->marks[1].label, "report: MPI, the best of four");
-  EXPECT_NEAR(rates->marks[1].at, 1.75e9, 1);
+  ASSERT_EQ(rates->marks.size(), 3u);
+  EXPECT_EQ(rates->marks[2].label, "report: MPI, Pentium D");
+  EXPECT_NEAR(rates->marks[2].at, 14e3 * (1 << 20) / 8, 1);
   EXPECT_NE(find_content<Curves>(all.record, "pc_cluster.inside.bandwidth.ratio"), nullptr);
   const auto& figures = all.others.at(1).figures;
-  EXPECT_TRUE(std::ranges::any_of(
-      figures, [](const FigureRatio& one) { return one.name == "memcpy" && one.ratio == 0.5; }));
+  EXPECT_TRUE(std::ranges::any_of(figures, [](const FigureRatio& one) {
+    return one.name == "memcpy" && std::abs(one.ratio - 13.500416 / 25.75) < 1e-6;
+  }));
+}
+
+TEST(PcClusterViews, HaveTheReportsMachinesComparedWithItsPentium4) {
+  const Comparisons all = compare({{"P4", published("pc-cluster-pentium-4")},
+                                   {"Athlon", published("pc-cluster-athlon-64-x2")},
+                                   {"Pentium D", published("pc-cluster-pentium-d")},
+                                   {"Xeon", published("pc-cluster-xeon")}},
+                                  {});
+  const auto ratio = [&](std::size_t i, std::string_view name) {
+    const auto& figures = all.others.at(i).figures;
+    const auto found = std::ranges::find(figures, name, &FigureRatio::name);
+    return found == figures.end() ? 0.0 : double(found->ratio);
+  };
+  EXPECT_NEAR(ratio(0, "memcpy"), 103.0 / 78, 1e-6);
+  EXPECT_NEAR(ratio(2, "memcpy"), 87.0 / 78, 1e-6);
+  EXPECT_NEAR(ratio(0, "pc_cluster.multiply_of_pentium_4.greatest"), 4.5, 1e-9);
+  EXPECT_NEAR(ratio(1, "pc_cluster.divide_of_pentium_4.least"), 1.3, 1e-9);
 }
 
 TEST(PcClusterViews, CanBeReadAgain) {

@@ -19,14 +19,19 @@ namespace {
 using lab::LinkRequest;
 using lab::LinkSamples;
 
+// What a launcher says of itself, in one line; empty: nothing within two seconds.
+std::string version_of(const std::string& launcher) {
+  core::HelperProcess version(
+      {.name = launcher,
+       .command = {"sh", "-c", "timeout -k 1 2 \"$0\" --version 2>/dev/null | tr '\\n' ' '; echo",
+                   launcher}});
+  return version.read_line();
+}
+
 // What the launcher calls the hosts of its ranks.
 const char* hosts_option(const std::string& launcher) {
   if (std::filesystem::path(launcher).filename().string().starts_with("srun")) return "--nodelist";
-  core::HelperProcess version(
-      {.name = launcher,
-       .command = {"sh", "-c", "\"$0\" --version 2>&1 | tr '\\n' ' '; echo", launcher}});
-  const std::string text = version.read_line();
-  return text.find("HYDRA") != std::string::npos ? "-hosts" : "--host";
+  return version_of(launcher).find("HYDRA") != std::string::npos ? "-hosts" : "--host";
 }
 
 // Open MPI does not start programs of root unless these say that it is meant: the ranks may do no
@@ -54,6 +59,7 @@ core::HelperProgram link_program(const std::string& launcher, const std::vector<
                  {"-n", "2", std::filesystem::read_symlink("/proc/self/exe"), "study", "pc-cluster",
                   "--link", fmt::format("{}", request.seconds)});
   if (request.watches) command.emplace_back("--watch-link");
+  if (request.multiplies) command.emplace_back("--multiply-link");
   if (!hosts.empty()) command.insert(command.end(), {"--hosts", list});
   return {.name = command[0], .command = std::move(command), .variables = variables()};
 }
@@ -69,7 +75,7 @@ void serve_link(const std::vector<std::string>& hosts, const LinkRequest& reques
   try {
     comm::launch({.transport = comm::TransportKind::mpi}, [&](comm::Comm& world) {
       is_first = world.rank() == 0;
-      lab::measure_link(world, hosts, request, [](const LinkSamples& samples) {
+      lab::serve_link(world, hosts, request, [](const LinkSamples& samples) {
         print_line(samples);
         return std::ferror(stdout) == 0;
       });
@@ -112,9 +118,12 @@ Definition define() {
                "Use at most N ranks for matrix products (default: the PUs)",
                {.range = {1, lab::kMostRanksForked}}},
               {"--link SECONDS", &link->seconds, "", {.hidden = true}},
-              {"--watch-link", &link->watches, "", {.hidden = true}}}),
+              {"--watch-link", &link->watches, "", {.hidden = true}},
+              {"--multiply-link", &link->multiplies, "", {.hidden = true}}}),
       [own, launcher](const core::Topology& topology, const lab::Hooks& hooks) {
-        words_of(*launcher);  // refuses an empty launcher before anything is measured
+        // Refuses an empty launcher before anything is measured.
+        const std::string version = version_of(words_of(*launcher)[0]);
+        own->mpi = version.substr(0, version.find("  "));
         return lab::run_pc_cluster(topology, *own, hooks);
       },
       [own, link] {
