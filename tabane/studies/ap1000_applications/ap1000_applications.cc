@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cstdint>
 #include <exception>
 #include <limits>
 
@@ -188,7 +189,12 @@ std::optional<Record> run_ap1000_applications(const core::Topology& topology,
                  "from 1 to 3600");
   const int pus = static_cast<int>(topology.pus().size());
   int most = options.ranks.most_ranks;
-  if (options.grid != comm::GridShape{}) most = options.grid.rows * options.grid.columns;
+  if (options.grid != comm::GridShape{}) {
+    const auto [rows, columns] = options.grid;
+    require_option(std::int64_t{rows} * columns <= kMostRanksForked, "--grid",
+                   fmt::format("{}x{}", rows, columns), "at most 4096 ranks");
+    most = rows * columns;
+  }
   if (comm::transport_of({.transport = options.ranks.transport}) != comm::TransportKind::mpi) {
     const std::unique_ptr<Runner> runner = forking_runner();
     return measure(topology, options,

@@ -214,6 +214,8 @@ TEST(Ap1000Applications, RefusesOptionsThatCannotBe) {
                core::UsageError);
   EXPECT_THROW(run_ap1000_applications(core::Topology::detect(), {.seconds = 1e9}),
                core::UsageError);
+  EXPECT_THROW(run_ap1000_applications(core::Topology::detect(), {.grid = {70000, 70000}}),
+               core::UsageError);
 }
 
 }  // namespace

@@ -27,7 +27,7 @@ struct Run {
   int application = 0, set = 0;  // numbers
   int n = 0, ranks = 1;
   comm::GridShape grid = {};  // zeros: as the application chooses
-  bool counts = false;        // counts calls, and measures no limit
+  bool counts = false;        // counts calls, in the timed steps
 };
 
 struct Application {

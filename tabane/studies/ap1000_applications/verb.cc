@@ -1,6 +1,6 @@
 #include <memory>
+#include <string>
 
-#include "tabane/core/error.h"
 #include "tabane/program/command.h"
 #include "tabane/program/run_options.h"
 #include "tabane/program/run_study.h"
@@ -13,25 +13,21 @@ namespace {
 Definition define() {
   const auto options = std::make_shared<StudyOptions>();
   const auto own = std::make_shared<lab::Ap1000ApplicationsOptions>();
+  const auto grid = std::make_shared<std::string>();
   return study(
       options,
       table(
           options->rows(own->quick,
                         "Take 40 s instead of 5 minutes: smaller problems and fewer runs"),
           std::vector<Option>{
-              {"-n,--ranks,--processes N",
+              {"-n,--ranks N",
                &own->ranks.most_ranks,
                "Use at most N ranks (default: the PUs, but 4 at least; over MPI all that it has)",
                {.range = {1, lab::kMostRanksForked}}},
               {"--grid RxC",
-               [own](const Words& shapes) {
-                 const auto [rows, columns] = pair_of("--grid", shapes.back());
-                 if (static_cast<long>(rows) * columns > lab::kMostRanksForked)
-                   throw core::UsageError("--grid: at most 4096 ranks");
-                 own->grid = {rows, columns};
-               },
+               grid.get(),
                "Lay the most ranks out in R rows and C columns",
-               {.excludes = {"--processes"}}},
+               {.excludes = {"--ranks"}}},
               {"--transport NAME",
                [own](const Words& names) { own->ranks.transport = transport_named(names.back()); },
                "Send messages by shm, mpi or auto: mpi under its launcher (default auto)",
@@ -39,7 +35,11 @@ Definition define() {
               time_row("--seconds TIME", own->seconds,
                        "Give SLALOM this time to solve as many patches as it can, with each set of "
                        "mechanisms (default 2 s; the benchmark says 60 s)")}),
-      [own](const core::Topology& topology, const lab::Hooks& hooks) {
+      [own, grid](const core::Topology& topology, const lab::Hooks& hooks) {
+        if (!grid->empty()) {
+          const auto [rows, columns] = pair_of("--grid", *grid);
+          own->grid = {rows, columns};
+        }
         return lab::run_ap1000_applications(topology, *own, hooks);
       });
 }
