@@ -161,14 +161,22 @@ void best_threads(const StudyViews& views, double files) {
 
 // ---- the report's tables ----
 
+// In one line of a page.
+std::string unbroken(std::string text) {
+  for (std::size_t at = 0; (at = text.find(' ', at)) != text.npos; at += 2)
+    text.replace(at, 1, "\u00A0");
+  return text;
+}
+
 std::string range(double low, double high) {
-  return text_of({low, "s"}) + " to " + text_of({high, "s"});
+  return unbroken(text_of({low, "s"}) + " to " + text_of({high, "s"}));
 }
 
 // "23 of 100; others 204 ms"
 Entry abnormal(double runs, double normal, double normal_mean) {
   if (runs == normal) return count_entry(0);
-  return fmt::format("{:g} of {:g}; others {}", runs - normal, runs, text_of({normal_mean, "s"}));
+  return unbroken(
+      fmt::format("{:g} of {:g}; others {}", runs - normal, runs, text_of({normal_mean, "s"})));
 }
 
 void times(const StudyViews& views, double files) {
