@@ -181,31 +181,33 @@ std::pair<double, double> lost_of(const Point* point) {
 
 // ---- two directories ----
 
-// Of slow runs by the far fence: what they took longer than the median, and how much longer tasks
+// Of slow runs by either rule: what they took longer than the median, and how much longer tasks
 // waited for a device meanwhile, at most as much; seconds.
 struct LostTime {
-  std::size_t runs = 0, abnormal = 0, slow = 0;
+  std::size_t runs = 0, abnormal = 0, fenced = 0;
   double lost = 0, waited = 0;
 
   void add(const Point& point) {
-    const std::vector<bool> slow_runs = unusually_high(point.samples);
+    std::vector<bool> slow_runs = unusually_high(point.samples);
+    const std::vector<std::size_t> by_report = core::outliers_mean_plus(point.samples);
+    fenced += static_cast<std::size_t>(std::ranges::count(slow_runs, true));
+    abnormal += by_report.size();
+    for (const std::size_t i : by_report) slow_runs[i] = true;
     const std::vector<double> waits = beside(point, "machine_io_wait_s");
     std::vector<double> usual;
     for (std::size_t i = 0; i < slow_runs.size(); ++i)
       if (!slow_runs[i]) usual.push_back(waits[i]);
     runs += point.samples.size();
-    abnormal += core::outliers_mean_plus(point.samples).size();
     for (std::size_t i = 0; i < slow_runs.size(); ++i) {
       if (!slow_runs[i]) continue;
       const double longer = point.samples[i] - point.median();
-      ++slow;
       lost += longer;
       waited += std::clamp(waits[i] - core::median(usual), 0.0, longer);
     }
   }
   // Null where no run was slow, or the system does not say how long tasks waited.
   std::optional<double> share() const {
-    if (slow == 0 || std::isnan(waited)) return std::nullopt;
+    if (lost == 0 || std::isnan(waited)) return std::nullopt;
     return waited / lost;
   }
 };
@@ -231,8 +233,8 @@ void add_places(const StudyViews& views, const std::string& directory) {
         {low, "s"},
         {high, "s"},
         count(slow.abnormal),
-        count(slow.slow),
-        slow.slow == 0 ? Entry() : Entry(slow.lost, "s"),
+        count(slow.fenced),
+        slow.lost == 0 ? Entry() : Entry(slow.lost, "s"),
         {slow.share(), "share"},
         {median_beside(*point, "dirty_before_bytes"), "B"},
         is_also ? ratio_entry(point, here) : Entry()};
@@ -269,11 +271,11 @@ void add_places(const StudyViews& views, const std::string& directory) {
           .caption("places.found", {{"directory", directory},
                                     {"runs", std::to_string(also.runs)},
                                     {"abnormal", std::to_string(also.abnormal)},
-                                    {"slow", std::to_string(also.slow)},
+                                    {"slow", std::to_string(also.fenced)},
                                     {"share", share ? show_percent(*share) : ""},
                                     {"runs_here", std::to_string(here.runs)},
                                     {"abnormal_here", std::to_string(here.abnormal)},
-                                    {"slow_here", std::to_string(here.slow)}})
+                                    {"slow_here", std::to_string(here.fenced)}})
           .note);
 }
 
