@@ -62,10 +62,12 @@ class Link {
     if (two.rank() == 0 && !socket_) tell({.way = "tcp", .reason = reason});
   }
 
+  void answer() { measure(1, 0); }
   void over_sizes(double seconds) {
     const std::vector<std::uint64_t> sizes = ping_pong_sizes(kMostBytes);
     for (const std::uint64_t bytes : sizes) {
       const double slowest = measure(bytes, seconds / static_cast<double>(sizes.size()));
+      if (bytes == kWatchedBytes) measure_cpu();
       if (!all_go_on(wanted_ && slowest < kSlowSeconds)) return;
     }
   }
@@ -79,8 +81,7 @@ class Link {
  private:
   // Seconds of the slowest way, on rank 0.
   double measure(std::uint64_t bytes, double budget_seconds, double epoch_seconds = kEpochSeconds) {
-    std::vector<RankWorkload> works{message_ping_pong(bytes)};
-    if (socket_) works.push_back(socket_ping_pong(socket_, bytes));
+    const std::vector<RankWorkload> works = ping_pongs(bytes);
     RankSamples samples = measure_rounds(
         grid_, works, {.fewest = 2, .most = 100, .budget_seconds = budget_seconds}, epoch_seconds);
     double slowest = 0;
@@ -89,13 +90,17 @@ class Link {
       slowest = std::max(slowest, core::median(samples[i]));
       tell({.way = i == 0 ? "mpi" : "tcp", .bytes = bytes, .samples = std::move(samples[i])});
     }
-    if (bytes == kWatchedBytes && !measured_cpu_) measure_cpu(works);
     return slowest;
   }
+  std::vector<RankWorkload> ping_pongs(std::uint64_t bytes) const {
+    std::vector<RankWorkload> works{message_ping_pong(bytes)};
+    if (socket_) works.push_back(socket_ping_pong(socket_, bytes));
+    return works;
+  }
   // Both ranks together, over the bytes that go to and fro.
-  void measure_cpu(const std::vector<RankWorkload>& works) {
+  void measure_cpu() {
+    const std::vector<RankWorkload> works = ping_pongs(kWatchedBytes);
     constexpr std::uint64_t kRoundTrips = 20;
-    measured_cpu_ = true;
     for (std::size_t i = 0; i < works.size(); ++i) {
       const RankWork work = works[i](grid_);
       work(5);  // touches memory and fills caches
@@ -121,7 +126,7 @@ class Link {
   comm::Grid grid_;
   const LinkSink& sink_;
   std::shared_ptr<SocketLink> socket_;
-  bool wanted_ = true, measured_cpu_ = false;
+  bool wanted_ = true;
 };
 
 // What a person would read of the messages of a program that failed, in one line.
@@ -213,7 +218,9 @@ void measure_link(comm::Comm& world, const std::vector<std::string>& hosts,
     return;
   }
   Link link(*two, hosts.empty() ? "" : hosts[1], sink);
-  if (request.watches)
+  if (request.task == LinkTask::answer)
+    link.answer();
+  else if (request.task == LinkTask::watch)
     link.over_time(request.seconds);
   else
     link.over_sizes(request.seconds);

@@ -16,10 +16,16 @@ namespace tabane::lab {
 
 inline constexpr std::uint64_t kWatchedBytes = std::uint64_t{1} << 20;
 
+enum class LinkTask {
+  sizes,     // messages of all sizes, and the CPU time of those of kWatchedBytes
+  watch,     // the rate of messages of kWatchedBytes over time
+  products,  // something else than messages: the caller answers that
+  answer     // one byte: whether the ranks are there
+};
+
 struct LinkRequest {
-  double seconds = 0;       // that it may take, about; 0: nothing more is asked
-  bool watches = false;     // the rate of messages of kWatchedBytes over time, instead of all sizes
-  bool multiplies = false;  // something else than messages: the caller answers that
+  double seconds = 0;  // that it may take, about; 0: nothing more is asked
+  LinkTask task = LinkTask::sizes;
 };
 
 // What one way gave for one size; or, with a reason, why it gives nothing.

@@ -235,8 +235,6 @@ void add_inside_blocks(Campaign& campaign, const RankRunner& runner) {
 // Lets two ranks of MPI measure; throws as ask_link().
 using AskLink = std::function<void(const LinkRequest&, const LinkSink&, Visit&)>;
 
-enum class LinkTask { sizes, watch, products };
-
 Block link_block(const PcClusterOptions& options, LinkTask task, const AskLink& ask) {
   const std::string where = options.hosts.empty() ? "inside" : "between";
   const std::string what = options.hosts.empty()        ? "MPI inside the node"
@@ -272,9 +270,8 @@ Block link_block(const PcClusterOptions& options, LinkTask task, const AskLink& 
       return !*given_up;
     };
     try {
-      ask({task == LinkTask::sizes ? std::max(0.3, visit.budget_seconds()) : watch,
-           task == LinkTask::watch, task == LinkTask::products},
-          sink, visit);
+      ask({task == LinkTask::sizes ? std::max(0.3, visit.budget_seconds()) : watch, task}, sink,
+          visit);
     } catch (const core::Error& error) {
       *given_up = true;
       visit.skip(what, error.what());
@@ -290,7 +287,7 @@ void require_hosts(const PcClusterOptions& options) {
   std::string reason;
   try {
     ask_link(
-        options.link_program(options.hosts, {.seconds = 1e-3, .watches = true}),
+        options.link_program(options.hosts, {.seconds = 1, .task = LinkTask::answer}),
         [&](const LinkSamples& one) {
           if (one.way.empty()) reason = one.reason;
           return reason.empty();
@@ -320,12 +317,11 @@ void note_refused_sockets(Campaign& campaign) {
 // ---- all ----
 
 // What the figures depend on, beyond tabane itself.
-Json libraries(const std::string& mpi) {
+Json libraries() {
   Json all = {{"GMP", gmp_version}, {"MPFR", mpfr_get_version()}};
 #if defined(OPENBLAS_VERSION)
   all["BLAS"] = openblas_get_config();
 #endif
-  all["MPI"] = mpi.empty() ? Json() : Json(mpi);
   return all;
 }
 
@@ -417,7 +413,7 @@ std::optional<Record> run_on_ranks(RunningStudy study, const PcClusterOptions& o
 
 void serve_link(comm::Comm& world, const std::vector<std::string>& hosts,
                 const LinkRequest& request, const LinkSink& sink) {
-  if (request.multiplies)
+  if (request.task == LinkTask::products)
     measure_products(world, request.seconds, sink);
   else
     measure_link(world, hosts, request, sink);
@@ -429,7 +425,7 @@ std::optional<Record> run_pc_cluster(const core::Topology& topology,
   const bool has_launcher = comm::is_one_of_several();
   if (!has_launcher) require_hosts(options);
   RunningStudy study(topology, kAboutPcCluster, options.quick);
-  study.record.environment["libraries"] = libraries(options.mpi);
+  study.record.environment["libraries"] = libraries();
   if (has_launcher) return run_on_ranks(std::move(study), options, hooks);
   add_probes(study.record, topology, std::vector<std::string>{"memcpy"}, hooks);
   if (!study.record.complete) return study.finish();
@@ -452,6 +448,7 @@ std::optional<Record> run_pc_cluster(const core::Topology& topology,
     }
     const bool complete = campaign.run(campaign_options(options));
     if (complete) note_refused_sockets(campaign);
+    if (complete && options.mpi) study.record.environment["libraries"]["MPI"] = options.mpi();
     study.add(campaign, complete, pc_cluster_what);
     add_views(study.record, campaign.points);
   });

@@ -25,7 +25,7 @@ struct PcClusterOptions {
   // Empty: none can be started. throws: core::UsageError if there is none.
   std::function<core::HelperProgram(const std::vector<std::string>& hosts, const LinkRequest&)>
       link_program = {};
-  std::string mpi = {};  // what the launcher calls itself
+  std::function<std::string()> mpi = {};  // what the launcher calls itself; may be empty
 };
 
 // Hosts are asked before anything else is measured. Where an MPI launcher has started this process,

@@ -92,7 +92,7 @@ TEST(PcCluster, KeepsWhatALinkGaveBeforeItWasLost) {
   options.link_program = [=, calls = 0](const std::vector<std::string>& hosts,
                                         const LinkRequest& request) mutable {
     // Both hosts answer at first.
-    const std::string lines = request.multiplies ? product : before + "\n" + cpu;
+    const std::string lines = request.task == LinkTask::products ? product : before + "\n" + cpu;
     const bool asks = !hosts.empty() && ++calls == 1;
     return core::HelperProgram{
         .name = "the launcher",

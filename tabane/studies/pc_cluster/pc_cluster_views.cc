@@ -215,10 +215,10 @@ void beside_the_report(const StudyViews& views) {
       {"pc_cluster.inside.mpi.bandwidth", "MPI inside a node"},
       {"pc_cluster.between.tcp.bandwidth", "TCP between two nodes"},
       {"pc_cluster.between.mpi.bandwidth", "MPI between two nodes"},
-      {"pc_cluster.multiply_of_pentium_4.least", "MPFR x y / Pentium 4, least"},
-      {"pc_cluster.multiply_of_pentium_4.greatest", "MPFR x y / Pentium 4, most"},
-      {"pc_cluster.divide_of_pentium_4.least", "MPFR x / y / Pentium 4, least"},
-      {"pc_cluster.divide_of_pentium_4.greatest", "MPFR x / y / Pentium 4, most"}};
+      {"pc_cluster.multiply_of_pentium_4.least", "MPFR x y, least"},
+      {"pc_cluster.multiply_of_pentium_4.greatest", "MPFR x y, most"},
+      {"pc_cluster.divide_of_pentium_4.least", "MPFR x / y, least"},
+      {"pc_cluster.divide_of_pentium_4.greatest", "MPFR x / y, most"}};
   views.table(
       "beside", rows_of(heads, figures, [&](const auto& figure) {
         const auto& [name, title] = figure;

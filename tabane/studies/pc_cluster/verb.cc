@@ -58,8 +58,7 @@ core::HelperProgram link_program(const std::string& launcher, const std::vector<
   command.insert(command.end(),
                  {"-n", "2", std::filesystem::read_symlink("/proc/self/exe"), "study", "pc-cluster",
                   "--link", fmt::format("{}", request.seconds)});
-  if (request.watches) command.emplace_back("--watch-link");
-  if (request.multiplies) command.emplace_back("--multiply-link");
+  command.insert(command.end(), {"--link-task", std::to_string(static_cast<int>(request.task))});
   if (!hosts.empty()) command.insert(command.end(), {"--hosts", list});
   return {.name = command[0], .command = std::move(command), .variables = variables()};
 }
@@ -94,9 +93,14 @@ Definition define() {
   const auto own = std::make_shared<lab::PcClusterOptions>();
   const auto launcher = std::make_shared<std::string>("mpirun");  // as typed
   const auto link = std::make_shared<LinkRequest>();              // a rank for a study instead
+  const auto task = std::make_shared<int>(0);                     // LinkTask
   own->link_program = [launcher](const std::vector<std::string>& hosts,
                                  const LinkRequest& request) {
     return link_program(*launcher, hosts, request);
+  };
+  own->mpi = [launcher] {
+    const std::string version = version_of(words_of(*launcher)[0]);
+    return version.substr(0, version.find("  "));
   };
   return study(
       options,
@@ -118,15 +122,16 @@ Definition define() {
                "Use at most N ranks for matrix products (default: the PUs)",
                {.range = {1, lab::kMostRanksForked}}},
               {"--link SECONDS", &link->seconds, "", {.hidden = true}},
-              {"--watch-link", &link->watches, "", {.hidden = true}},
-              {"--multiply-link", &link->multiplies, "", {.hidden = true}}}),
+              {"--link-task N",
+               task.get(),
+               "",
+               {.range = {0, static_cast<int>(lab::LinkTask::answer)}, .hidden = true}}}),
       [own, launcher](const core::Topology& topology, const lab::Hooks& hooks) {
-        // Refuses an empty launcher before anything is measured.
-        const std::string version = version_of(words_of(*launcher)[0]);
-        own->mpi = version.substr(0, version.find("  "));
+        words_of(*launcher);  // refuses an empty launcher before anything is measured
         return lab::run_pc_cluster(topology, *own, hooks);
       },
-      [own, link] {
+      [own, link, task] {
+        link->task = static_cast<lab::LinkTask>(*task);
         if (link->seconds > 0) serve_link(own->hosts, *link);
         return link->seconds > 0;
       });
