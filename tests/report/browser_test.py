@@ -44,6 +44,8 @@ return {scroll: document.documentElement.scrollWidth, window: window.innerWidth,
         figures: [...document.querySelectorAll('figure')].filter(
             f => f.querySelector('.plot svg')).map(f => f.id),
         drawings: DRAWINGS,
+        results: [...document.querySelectorAll('#results .scroll')].map(
+            e => e.scrollWidth - e.clientWidth),
         background: getComputedStyle(document.body).backgroundColor,
         loaded: performance.getEntriesByType('resource').map(r => r.name)
                     .filter(n => !n.startsWith('data:')),
@@ -209,6 +211,9 @@ def check(browser, report, width, scheme, screenshots):
     faults += [f"asks for {url}" for url in network_requests(browser, own) + seen["loaded"]]
     if seen["scroll"] > seen["window"] or seen["window"] > width:
         faults.append(f"{seen['scroll']} pixels wide in a window of {seen['window']}")
+    fits = width >= 1280 and report.parent.name != "hostile"
+    if fits and any(hidden > 0 for hidden in seen["results"]):
+        faults.append(f"{seen['results']} pixels of the table of results are hidden")
     faults += drawing_faults(seen["drawings"], seen["figures"])
     for ending in (".svg", ".narrow.svg"):
         files = {each.name.removesuffix(ending) for each in report.parent.glob("*" + ending)}

@@ -24,6 +24,7 @@ int main(int argc, char** argv) {
   write("study", testing::study_record());
   write("bench", testing::bench_record());
   Record later = testing::full_record();
+  later.machine["name"] = "another";
   for (Result& result : later.results)
     if (result.name.starts_with("memory.") && !result.samples.empty()) {
       for (double& sample : result.samples) sample *= 1.4;

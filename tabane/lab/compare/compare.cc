@@ -199,6 +199,21 @@ std::string text_of(Finding finding, const std::string& unit) {
   return "no interval";
 }
 
+// "1.30 times as fast", "97 times as slow", "2.00 times as much: worse".
+std::string ratio_in_words(const FigureRatio& figure) {
+  const bool more = figure.ratio > 1, better = more == (figure.better == Better::higher);
+  const bool directed = figure.better != Better::neither;
+  const bool speed = directed && is_speed(figure.unit);
+  const double times = speed && !more ? 1 / figure.ratio : figure.ratio;
+  return fmt::format("{} times as {}{}", lab::text_of(Entry(times, "ratio")),
+                     !speed   ? "much"
+                     : better ? "fast"
+                              : "slow",
+                     speed || !directed ? ""
+                     : better           ? ": better"
+                                        : ": worse");
+}
+
 // What one machine's records differ by: that of the pair itself if it is of one machine, else the
 // largest among all such pairs.
 class Scatters {
@@ -228,11 +243,16 @@ class Scatters {
 std::string sentence_about(const BesideBaseline& other, const std::string& label,
                            std::optional<double> scatter, double threshold) {
   const std::size_t unknown = other.count(Finding::unknown), few = other.count(Finding::few);
+  const std::size_t judged = other.figures.size() - unknown;
   const std::size_t undecided = unknown + few + other.count(Finding::none);
+  if (judged == 0 && unknown > 0)
+    return fmt::format(
+        "{}: {} shown with a ratio that is not judged: one of the two records gives no interval.",
+        label, unknown == 1 ? "1 figure is" : fmt::format("{} figures are", unknown));
   std::string text = fmt::format("{}: {} of {} figures differ from the baseline", label,
-                                 other.figures.size() - undecided, other.figures.size());
+                                 other.figures.size() - undecided, judged);
   if (few > 0) text += fmt::format("; {} may differ, but too few samples show it", few);
-  if (unknown > 0) text += fmt::format("; {} without an interval and not judged", unknown);
+  if (unknown > 0) text += fmt::format("; {} more without an interval are not judged", unknown);
   text += fmt::format(". Differences below {} do not count.", show_percent(threshold));
   if (undecided == other.figures.size() && scatter == std::nullopt) return text;
   return text + (scatter ? fmt::format(" Two runs on one machine differ by about {} here (one "
@@ -242,24 +262,27 @@ std::string sentence_about(const BesideBaseline& other, const std::string& label
                            "records of one machine with ten figures in common.");
 }
 
-View bars_of(const BesideBaseline& other, const std::string& label, const std::string& baseline) {
+// The bars of which something can be said, the best first.
+std::optional<View> bars_of(const BesideBaseline& other, const std::string& label,
+                            const std::string& baseline) {
   Bars bars{.unit = "ratio", .bars = {}, .reference = 1.0, .log = true};
   for (const FigureRatio& figure : other.figures) {
     if (figure.finding == Finding::none || bars.bars.size() == kMostBars) break;
-    bars.bars.push_back({.group = figure.name.substr(0, figure.name.find('.')),
+    bars.bars.push_back({.group = text_of(figure.finding, figure.unit),
                          .label = figure.name,
                          .value = figure.ratio,
                          .interval = figure.interval,
-                         .remark = text_of(figure.finding, figure.unit)});
+                         .remark = ratio_in_words(figure)});
   }
-  std::stable_sort(bars.bars.begin(), bars.bars.end(),
-                   [](const Bar& a, const Bar& b) { return a.group < b.group; });
-  return {.name = fmt::format("compare.ratios.{}", other.side + 1),
-          .title = fmt::format("{} and {}: ratios", label, baseline),
-          .note = fmt::format("{} / {} with 95 % intervals; where no difference was seen there is "
-                              "no bar.",
-                              label, baseline),
-          .content = std::move(bars)};
+  if (bars.bars.empty()) return std::nullopt;
+  std::ranges::stable_sort(bars.bars, {}, &Bar::group);
+  return View{.name = fmt::format("compare.ratios.{}", other.side + 1),
+              .title = fmt::format("{} and {}: ratios", label, baseline),
+              .note = fmt::format(
+                  "{} / {}. The colour says which way is better: of a time the smaller one, of a "
+                  "rate the larger one. Where no difference was seen there is no bar.",
+                  label, baseline),
+              .content = std::move(bars)};
 }
 
 void add_results(Record& record, const BesideBaseline& other, const std::string& label,
@@ -330,13 +353,16 @@ bool Comparisons::regression() const {
 
 Rows figure_table(const std::vector<Side>& sides, std::size_t baseline, const BesideBaseline& other,
                   bool all) {
-  Rows rows{{"figure", sides[baseline].label, sides[other.side].label, "ratio", "finding"}, {}};
+  Rows rows{
+      {"figure", sides[baseline].label, sides[other.side].label, "ratio", "which is", "finding"},
+      {}};
   for (const FigureRatio& figure : other.figures) {
     if (!all && figure.finding == Finding::none) break;
     rows.rows.push_back({figure.name,
                          {figure.baseline, figure.unit},
                          {figure.value, figure.unit},
                          {figure.ratio, "ratio", figure.interval},
+                         figure.finding == Finding::none ? "" : ratio_in_words(figure),
                          text_of(figure.finding, figure.unit)});
   }
   return rows;
@@ -366,7 +392,7 @@ Comparisons compare(const std::vector<Side>& sides, const CompareOptions& option
     compared += other.figures.size();
     record.sentences.push_back(sentence_about(other, label, scatter, options.threshold));
     add_results(record, other, label, baseline);
-    record.views.push_back(bars_of(other, label, baseline));
+    if (auto bars = bars_of(other, label, baseline)) record.views.push_back(*std::move(bars));
     record.views.push_back({.name = fmt::format("compare.figures.{}", i + 1),
                             .title = fmt::format("{} and {}: all figures", label, baseline),
                             .content = figure_table(sides, options.baseline, other, true)});

@@ -134,7 +134,7 @@ View ratios(const std::string& name, const std::vector<Charted>& charts,
     int shape = 0;
     for (const Curve& curve : chart.curves().series) {
       const Curve* other = curve_named(baseline.curves(), curve.name);
-      if (other == nullptr || curve.role == Role::fitted) continue;
+      if (other == nullptr || curve.role == Role::fitted || curve.shape == -1) continue;
       Curve ratio = ratio_of(curve, *other);
       if (ratio.x.size() < 2) continue;
       ratio.name = fmt::format("{}: {}", sides[chart.side].label, curve.name);

@@ -4,7 +4,9 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <map>
 #include <random>
+#include <tuple>
 
 #include "tabane/core/error.h"
 #include "tabane/lab/record/published.h"
@@ -175,6 +177,7 @@ TEST(Compare, FindsAMachineThatBecameSlowerByThirtyPerCent) {
   EXPECT_EQ(all.others.at(0).count(Finding::worse), 60u);
   const Rows table = figure_table({{"a", {}}, {"b", {}}}, 0, all.others[0], false);
   EXPECT_EQ(table.rows.at(0).back().text, "slower");
+  EXPECT_TRUE(table.rows[0][4].text.ends_with(" times as slow")) << table.rows[0][4].text;
   const Comparisons back = compared(run_of({.seed = 2, .slower = 1.3}), run_of({.seed = 1}));
   EXPECT_FALSE(back.regression());
   EXPECT_EQ(back.others.at(0).count(Finding::better), 60u);
@@ -207,6 +210,38 @@ TEST(Compare, SortsDifferencesByTheirFactor) {
   EXPECT_EQ(figures[0].name, "figure.20");
   EXPECT_EQ(figures[1].name, "figure.4");
   EXPECT_EQ(figures[2].finding, Finding::none);
+}
+
+// The ratio of a rate is below 1 where that of a time is above: the words say what both mean.
+TEST(Compare, SaysWhichWayEachRatioGoes) {
+  Record a, b;
+  for (const auto& [name, unit, better, factor] :
+       {std::tuple("time", "s", Better::lower, 2.0), std::tuple("rate", "B/s", Better::higher, 0.5),
+        std::tuple("memory", "B", Better::lower, 4.0),
+        std::tuple("count", "1", Better::neither, 3.0)}) {
+    a.results.push_back(figure(name, unit, better, std::vector<double>(9, 10)));
+    b.results.push_back(figure(name, unit, better, std::vector<double>(9, 10 * factor)));
+  }
+  const Comparisons all = compared(a, b);
+  std::map<std::string, std::string> words;
+  for (const auto& row : figure_table({{"a", {}}, {"b", {}}}, 0, all.others[0], true).rows)
+    words[row[0].text] = row[4].text;
+  EXPECT_EQ(words["time"], "2.00 times as slow");
+  EXPECT_EQ(words["rate"], "2.00 times as slow");
+  EXPECT_EQ(words["memory"], "4.00 times as much: worse");
+  EXPECT_EQ(words["count"], "3.00 times as much");
+  const auto* bars = find_content<Bars>(all.record, "compare.ratios.2");
+  ASSERT_NE(bars, nullptr);
+  for (const Bar& bar : bars->bars)
+    if (bar.label == "rate") {
+      EXPECT_EQ(bar.group, "slower");
+    }
+  EXPECT_EQ(bars->bars.size(), 4u);
+}
+
+TEST(Compare, ShowsNoBarsWhereNothingDiffers) {
+  const Record record = run_of({});
+  EXPECT_EQ(find_content<Bars>(compared(record, record).record, "compare.ratios.2"), nullptr);
 }
 
 TEST(Compare, LeavesOutOtherVersionsOfAProbeAndNamesThem) {
@@ -243,6 +278,9 @@ TEST(Compare, SaysNothingAboutFiguresWithoutInterval) {
   EXPECT_FALSE(memcpy.interval);
   EXPECT_NEAR(memcpy.ratio, 12.875 / 20, 1e-9);
   EXPECT_FALSE(all.regression());
+  EXPECT_NE(all.record.sentences[0].find("1 figure is shown with a ratio that is not judged"),
+            std::string::npos)
+      << all.record.sentences[0];
 }
 
 TEST(Compare, DrawsAllCurvesInOneChartAndTheirRatiosInAnother) {

@@ -46,7 +46,7 @@ double round_step(double between, int most) {
 }
 
 // The finest of all digits, 1, 2 and 5, and 1 of every first, second … decade with at most `most`
-// ticks; equal steps where there are fewer than three digits.
+// ticks; equal steps where there are few digits.
 std::string decade_ticks(char axis, double low, double high, int most) {
   const int first = static_cast<int>(std::floor(std::log10(low)));
   const int last = static_cast<int>(std::ceil(std::log10(high)));
@@ -60,7 +60,7 @@ std::string decade_ticks(char axis, double low, double high, int most) {
         if (fine && x >= low && x <= high) ticks.push_back(tick(fmt::format("{:g}", x), x));
       }
   }
-  if (ticks.size() < 3 && high > low && high < 10 * low) {
+  if (ticks.size() < 4 && high > low && high < 10 * low) {
     ticks.clear();
     const double step = round_step(high - low, 5);
     for (double k = std::ceil(low / step); k * step <= high; ++k)

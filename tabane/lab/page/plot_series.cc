@@ -343,7 +343,9 @@ bool plot(Figure& figure, const Bars& bars, Format format) {
   const Shown shown = shown_bars(bars, range);
   const double from = bars.log ? range.low * shown.factor / 1.3 : 0;
   const double high = std::max(range.high * shown.factor, from + 1e-9);
-  Lying rows = lying(bars, shown, from, format);
+  // Ratios are drawn from the line of no difference, to the left or to the right.
+  const double begin = bars.log && bars.reference ? *bars.reference * shown.factor : from;
+  Lying rows = lying(bars, shown, begin, format);
   if (rows.widest_value == 0) return false;
   figure.data = rows.data;
   std::size_t longest = 0, longest_key = rows.intervals ? std::string_view(kBand).size() : 0;

@@ -238,8 +238,8 @@ constexpr std::array<std::array<Headline, 3>, 9> kHeadlines = {{
     {{{"memory.latency.dram", "Latency of memory"}, {"memory.latency.l3", "Latency of L3"}}},
     {{{"clock.core_rate", "Core rate"}}},
     {{{"core_to_core.latency", "From core to core"}}},
-    {{{"comm.latency", "A message between processes"}}},
-    {{{"simd.dot.l1", "Dot product in L1"}, {"simd.sum.l1", "Sum in L1"}}},
+    {{{"comm.latency", "A message of tabane between processes"}}},
+    {{{"simd.dot.l1", "Dot product of tabane in L1"}, {"simd.sum.l1", "Sum of tabane in L1"}}},
     {{{"fork.cost", "A fork"}, {"thread.create", "Starting a thread"}}},
 }};
 
@@ -247,8 +247,8 @@ std::string tile(const Result& result, const std::string& title) {
   const Shown shown = shown_in(*result.value, result.unit);
   std::string of;
   if (const auto share = result.of_limit())
-    of = share_bar(*share, "bar") + fmt::format("<div class=of>{} of {}</div>", show_share(result),
-                                                e(show(result.limit->value, result.unit)));
+    of = share_bar(*share, "bar") +
+         fmt::format("<div class=of>{}</div>", e(show_share(result, true)));
   else if (result.interval)
     of = fmt::format("<div class=of>95 %: {} – {}</div>", shown.number(result.interval->low),
                      shown.number(result.interval->high));
@@ -301,10 +301,11 @@ std::string figure_html(const Figure& figure) {
 }
 
 std::string table_view(const View& view) {
+  const bool picture = std::holds_alternative<Image>(view.content);
   return fmt::format(
-      "<figure class=table-only><h3>{}</h3>{}<div class=scroll>{}</div></figure>\n", e(view.title),
+      "<figure class=table-only><h3>{}</h3>{}<div{}>{}</div></figure>\n", e(view.title),
       view.note.empty() ? "" : fmt::format("<figcaption><p>{}</p></figcaption>", e(view.note)),
-      table_html(view));
+      picture ? "" : " class=scroll", table_html(view));
 }
 
 std::string views_section(const Record& record, const std::vector<Figure>& figures) {
@@ -340,23 +341,16 @@ std::string other_tables_section(const Record& record) {
   return out.empty() ? "" : "<section id=tables><h2>More tables</h2>" + out + "</section>\n";
 }
 
+// A link to each section that has a name, by its heading.
 std::string contents(const std::string& body) {
-  static constexpr std::array<std::pair<const char*, const char*>, 11> kSections = {
-      {{"advice", "What to change"},
-       {"headlines", "At a glance"},
-       {"warnings", "Warnings"},
-       {"figures", "Figures"},
-       {"comparisons", "Comparisons"},
-       {"tables", "More tables"},
-       {"results", "All results"},
-       {"skipped", "Not measured"},
-       {"environment", "Environment"},
-       {"checklist", "Checklist"},
-       {"reproduce", "Do it again"}}};
+  static constexpr std::string_view kOpen = "<section id=", kMiddle = "><h2>";
   std::string out = "<nav>";
-  for (const auto& [id, title] : kSections)
-    if (body.find(fmt::format("<section id={}>", id)) != std::string::npos)
-      out += fmt::format("<a href=\"#{}\">{}</a>", id, title);
+  for (auto at = body.find(kOpen); at != std::string::npos; at = body.find(kOpen, at + 1)) {
+    const auto id = at + kOpen.size(), middle = body.find(kMiddle, id);
+    const auto title = middle + kMiddle.size();
+    out += fmt::format("<a href=\"#{}\">{}</a>", body.substr(id, middle - id),
+                       body.substr(title, body.find("</h2>", title) - title));
+  }
   return out + "</nav>";
 }
 

@@ -232,7 +232,7 @@ void add_process(Record& r) {
   kernel("dot", {1.7e9, 6.8e9, 23.5e9, 24.2e9, 26.3e9});
   kernel("axpy", {6.1e9, std::nullopt, 15.9e9, 16.1e9, 17.5e9});
   r.views.push_back(table("ladder", "What each step brings", std::move(ladder)));
-  r.views.push_back(table("ladder.chart", "The ladder of a kernel", Bars()));
+  r.views.push_back(table("ladder.chart", "tabane's vector loops, step by step", Bars()));
 }
 
 void add_surroundings(Record& r, std::size_t pus) {

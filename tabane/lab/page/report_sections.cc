@@ -10,6 +10,7 @@
 #include "tabane/lab/page/plot.h"
 #include "tabane/lab/page/report.h"
 #include "tabane/lab/record/text.h"
+#include "tabane/lab/survey/survey.h"
 
 namespace tabane::lab {
 
@@ -98,9 +99,9 @@ std::string share_of(const Result& r) {
   const auto share = r.share_of_limit();
   if (!share) return "";
   std::string text = show_share(r) + share_bar(share->value, "share");
-  if (share->pairs > 1)
-    text += fmt::format("<span class=what>{} – {}</span>", show_percent(share->interval.low),
-                        show_percent(share->interval.high));
+  if (share->pairs > 1 && r.better != Better::lower)
+    text += fmt::format("<span class=what>in turn {} – {}</span>",
+                        show_percent(share->interval.low), show_percent(share->interval.high));
   return text;
 }
 
@@ -109,8 +110,10 @@ std::string result_row(const Result& r) {
   const auto cell = [](const std::string& text) {
     return text.empty() ? kNone : fmt::format("<td class=n>{}</td>", text);
   };
-  std::string row = fmt::format("<tr><th>{}<span class=what>{}</span></th>", escape_html(r.name),
-                                escape_html(r.what));
+  const auto block = r.number_detail("block_bytes_of_the_best");
+  std::string row =
+      fmt::format("<tr><th>{}<span class=what>{}{}; version {}</span></th>", escape_html(r.name),
+                  escape_html(r.what), block ? ": " + show(*block, "B") : "", r.version);
   row += r.value ? fmt::format("<td class=n>{}{}</td>", escape_html(shown(*r.value)), states_of(r))
          : r.reason.empty()
              ? kNone
@@ -123,12 +126,11 @@ std::string result_row(const Result& r) {
                                escape_html(show(r.limit->value, r.unit)))
                  : kNone;
   row += cell(share_of(r));
-  row += cell(r.samples.empty() ? ""
-              : r.passes.size() < 2
-                  ? std::to_string(r.samples.size())
-                  : fmt::format("{} in {} passes", r.samples.size(), r.passes.size()));
-  row += fmt::format("<td>{}</td><td class=n>{}</td></tr>", sparkline(r.samples), r.version);
-  return row;
+  const std::string samples =
+      r.passes.size() < 2 ? std::to_string(r.samples.size())
+                          : fmt::format("{} in {} passes", r.samples.size(), r.passes.size());
+  row += cell(r.samples.empty() ? "" : samples + sparkline(r.samples));
+  return row + "</tr>";
 }
 
 // The part of a name by which results are grouped: after the name of the study itself.
@@ -137,6 +139,16 @@ std::string family(const Record& record, const Result& result) {
   const std::string own = record.name + ".";
   if (record.kind != Kind::survey && name.starts_with(own)) name.remove_prefix(own.size());
   return std::string(name.substr(0, name.find('.')));
+}
+
+// "page_fault" gives "Page fault".
+std::string group_title(std::string family) {
+  if (is_of_tabane(family + "."))
+    return family + (family == "comm" ? ": tabane's messages" : ": tabane's vector loops");
+  std::ranges::replace(family, '_', ' ');
+  if (!family.empty() && family[0] >= 'a' && family[0] <= 'z')
+    family[0] = static_cast<char>(family[0] - 'a' + 'A');
+  return family;
 }
 
 // ---- what surrounds them ----
@@ -176,22 +188,23 @@ std::string results_section(const Record& record) {
   if (record.results.empty()) return "";
   std::string out =
       "<thead><tr><th>result</th><th class=n>median</th><th class=n>95 % interval</th>"
-      "<th class=n>limit</th><th class=n>share</th><th class=n>samples</th><th>in order</th>"
-      "<th class=n>version</th></tr></thead><tbody>";
+      "<th class=n>limit</th><th class=n>share</th><th class=n>samples, in order</th></tr></thead>"
+      "<tbody>";
   std::vector<std::string> families;
   for (const Result& result : record.results) {
     const std::string one = family(record, result);
     if (std::find(families.begin(), families.end(), one) == families.end()) families.push_back(one);
   }
   for (const std::string& one : families) {
-    out += fmt::format("<tr class=group><th colspan=8>{}</th></tr>", escape_html(one));
+    out += fmt::format("<tr class=group><th colspan=6>{}</th></tr>",
+                       escape_html(record.kind == Kind::survey ? group_title(one) : one));
     for (const Result& result : record.results)
       if (family(record, result) == one) out += result_row(result);
   }
   return section("results", "All results",
                  "Medians with their 95 % interval from order statistics: over the passes of a "
                  "survey, which are spread over the whole of it, else over samples. Figures of "
-                 "different versions must not be compared.",
+                 "different versions must not be compared. The lines show the samples in order.",
                  out);
 }
 
@@ -210,8 +223,12 @@ std::string environment_section(const Record& record) {
   for (const auto& [name, group] : record.environment.items()) {
     out += fmt::format("<div class=group><h3>{}</h3><dl>", escape_html(name));
     if (group.is_object()) {
-      for (const auto& [key, value] : group.items())
-        out += fmt::format("<dt>{}</dt><dd>{}</dd>", escape_html(key), plain(value));
+      for (const auto& [key, value] : group.items()) {
+        const bool size = key.ends_with(" bytes");
+        out += fmt::format(
+            "<dt>{}</dt><dd>{}</dd>", escape_html(size ? key.substr(0, key.size() - 6) : key),
+            size && value.is_number() ? show(value.get<double>(), "B") : plain(value));
+      }
     } else {
       out += fmt::format("<dt></dt><dd>{}</dd>", plain(group));
     }
@@ -255,7 +272,8 @@ std::string reproduce_section(const Record& record, bool has_figures) {
 
 namespace {
 
-constexpr std::size_t kWidest = 32;
+constexpr std::size_t kWidest = 32;  // columns
+constexpr std::size_t kWord = 30;    // characters of a text that stays on one line
 
 std::string number(const std::optional<double>& value, const Shown& shown) {
   if (!value || !std::isfinite(*value)) return "<td class=none>–</td>";
@@ -363,7 +381,11 @@ std::string html(const Rows& rows) {
   for (const auto& row : rows.rows) {
     out += "<tr>";
     for (const Entry& entry : row) {
-      const char* kind = entry.none() ? " class=none" : entry.value ? " class=n" : "";
+      const bool word = text_of(entry).size() <= kWord;
+      const char* kind = entry.none()  ? " class=none"
+                         : entry.value ? " class=n"
+                         : word        ? " class=word"
+                                       : "";
       out += fmt::format("<td{}>{}</td>", kind, escape_html(text_of(entry)));
     }
     out += "</tr>";

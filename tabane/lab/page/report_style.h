@@ -5,13 +5,13 @@ namespace tabane::lab {
 
 inline constexpr const char* kReportStyle = R"css(
 :root{color-scheme:light dark;
---paper:#fbfaf8;--card:#fff;--ink:#1b1f24;--soft:#5b6470;--line:#e4e2dd;--tint:#f3f1ec;
+--shade:#1b1f2440;--paper:#fbfaf8;--card:#fff;--ink:#1b1f24;--soft:#5b6470;--line:#e4e2dd;--tint:#f3f1ec;
 --accent:#0b6a8f;
 --good:#18794e;--part:#8a6100;--warn:#b4460b;
 --fig-axis:#6b7280;--fig-grid:#e8e6e1;--fig-mark:#9ca3af;
 --c1:#0072b2;--c2:#d55e00;--c3:#009e73;--c4:#b8569a;--c5:#a67c00;--c6:#56b4e9}
 @media screen and (prefers-color-scheme:dark){:root{
---paper:#14171b;--card:#1b1f24;--ink:#e8e6e1;--soft:#9aa3ae;--line:#2e343b;--tint:#20252b;
+--shade:#000c;--paper:#14171b;--card:#1b1f24;--ink:#e8e6e1;--soft:#9aa3ae;--line:#2e343b;--tint:#20252b;
 --accent:#6fc3e6;
 --good:#5fd39b;--part:#e3b341;--warn:#ff9f63;
 --fig-axis:#9aa3ae;--fig-grid:#2b3138;--fig-mark:#6b7480;
@@ -89,9 +89,13 @@ details{font-size:.9rem}
 summary{cursor:pointer;color:var(--accent);width:max-content;max-width:100%}
 .files{font-size:.82rem;color:var(--soft)}
 .scroll{overflow-x:auto;max-width:100%;max-height:34rem;overflow-y:auto;margin:.5rem 0 0;
-border:1px solid var(--line);border-radius:8px}
+border:1px solid var(--line);border-radius:8px;background:
+linear-gradient(90deg,var(--card) 40%,transparent) left/40px 100% no-repeat local,
+linear-gradient(270deg,var(--card) 40%,transparent) right/40px 100% no-repeat local,
+linear-gradient(90deg,var(--shade),transparent) left/18px 100% no-repeat scroll,
+linear-gradient(270deg,var(--shade),transparent) right/18px 100% no-repeat scroll,var(--card)}
 .scroll.full{max-height:none}
-table{border-collapse:collapse;font-size:.86rem;width:100%;background:var(--card)}
+table{border-collapse:collapse;font-size:.86rem;width:100%}
 .scroll table+table{border-top:6px solid var(--tint)}
 th,td{padding:.36em .65em;text-align:left;vertical-align:top;border-bottom:1px solid var(--line)}
 tr:last-child>*{border-bottom:0}
@@ -100,14 +104,17 @@ tbody th{font-weight:500;white-space:nowrap}
 td.n{text-align:right;white-space:nowrap;font-variant-numeric:tabular-nums}
 td.none{color:var(--soft);text-align:right}
 thead th.n{text-align:right}
-tr.group th{background:var(--tint);font-weight:650;text-transform:capitalize}
-td .what{display:block;color:var(--soft);font-size:.92em;white-space:normal;min-width:16em}
+tr.group th{background:var(--tint);font-weight:650}
+td.word{white-space:nowrap}
+td .what{display:block;color:var(--soft);font-size:.92em;white-space:normal;min-width:9em;
+max-width:20em}
+td.n .what,td.none .what{margin-left:auto;max-width:13em}
 tbody th .what{display:block;color:var(--soft);font-size:.94em;font-weight:400;white-space:normal;
-min-width:15em;max-width:30em}
+min-width:13em;max-width:26em}
 .share{display:inline-block;width:48px;height:6px;border-radius:3px;background:var(--line);
 overflow:hidden;vertical-align:middle;margin-left:.6em}
 .share i{display:block;height:100%;background:var(--c1)}
-.spark{width:76px;height:18px;display:block;color:var(--c1)}
+.spark{width:76px;height:18px;display:block;color:var(--c1);margin-left:auto}
 .groups{display:grid;grid-template-columns:repeat(auto-fill,minmax(min(100%,330px),1fr));gap:14px}
 .group{background:var(--card);border:1px solid var(--line);border-radius:10px;padding:14px 18px;
 min-width:0}

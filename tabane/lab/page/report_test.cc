@@ -69,7 +69,7 @@ TEST(RenderHtml, ShowsTwoStatesTheIntervalOfAShareAndWhyThereIsNoFigure) {
   const std::string html = page(testing::full_record());
   EXPECT_TRUE(has(html, "two states: 122 GB/s for 33"));
   EXPECT_TRUE(has(html, "60 in 6 passes"));
-  EXPECT_TRUE(has(html, "80 % – 80 %"));
+  EXPECT_TRUE(has(html, "in turn 80 % – 80 %"));
   EXPECT_TRUE(has(html, "in 5 of 5 samples a thread did not get its CPU"));
 }
 
@@ -138,7 +138,7 @@ TEST(RenderHtml, NamesEachGroupOfResultsOnce) {
   for (const char* name : {"memory.a", "fork.b", "memory.c"})
     record.results.emplace_back().name = name;
   const std::string html = page(record);
-  const std::string group = "<th colspan=8>memory</th>";
+  const std::string group = "<th colspan=6>Memory</th>";
   EXPECT_EQ(html.find(group), html.rfind(group));
   EXPECT_LT(html.find("memory.c"), html.find("fork.b"));
 }

@@ -238,13 +238,21 @@ bool is_base64(std::string_view text) {
                              [](char c) { return kDigits.find(c) != std::string_view::npos; });
 }
 
-std::string show_share(const Result& result) {
+std::string show_share(const Result& result, bool with_limit) {
   constexpr double kAsShown = 0.01;  // readers see whole percents
-  const double share = *result.of_limit();
-  const double quotient = result.better == Better::lower ? result.limit->value / *result.value
-                                                         : *result.value / result.limit->value;
-  if (std::abs(share - quotient) < kAsShown) return show_percent(share);
-  return fmt::format("{} in turn, {}", show_percent(share), show_percent(quotient));
+  const bool time = result.better == Better::lower;
+  const double quotient = *result.value / result.limit->value;
+  const double in_turn = time ? 1 / *result.of_limit() : *result.of_limit();
+  const auto number = [&](double ratio) {
+    return time ? ratio_text(ratio) + " ×" : show_percent(ratio);
+  };
+  std::string text = number(quotient);
+  if (with_limit)
+    text +=
+        fmt::format("{} {}", time ? " the limit," : " of", show(result.limit->value, result.unit));
+  if (std::abs(in_turn - quotient) >= kAsShown * std::max(1.0, quotient))
+    text += fmt::format(" ({} in turn)", number(in_turn));
+  return text;
 }
 
 }  // namespace tabane::lab

@@ -103,7 +103,12 @@ Result latency(std::vector<double> samples, std::vector<double> limit) {
 }
 
 TEST(ShowShare, IsTheQuotientOfValueAndLimitWhereTheyAgree) {
-  EXPECT_EQ(show_share(latency({80, 80, 80}, {40, 40, 40})), "50 %");
+  Result result = latency({80, 80, 80}, {40, 40, 40});
+  EXPECT_EQ(show_share(result), "2.00 ×");
+  EXPECT_EQ(show_share(result, true), "2.00 × the limit, 40.0 ns");
+  result.better = Better::higher;
+  EXPECT_EQ(show_share(result), "200 %");
+  EXPECT_EQ(show_share(result, true), "200 % of 40.0 ns");
 }
 
 // The machine is slow in other rounds for the figure than for its limit.
@@ -111,7 +116,8 @@ TEST(ShowShare, ShowsBothWhereTurnsSayAnotherThanMedians) {
   const Result result = latency({100, 50, 80, 160, 80}, {40, 60, 32, 64, 60});
   EXPECT_EQ(*result.value, 80);
   EXPECT_EQ(result.limit->value, 60);
-  EXPECT_EQ(show_share(result), "40 % in turn, 75 %");
+  EXPECT_EQ(show_share(result), "1.33 × (2.50 × in turn)");
+  EXPECT_EQ(show_share(result, true), "1.33 × the limit, 60.0 ns (2.50 × in turn)");
 }
 
 }  // namespace

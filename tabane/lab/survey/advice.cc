@@ -40,11 +40,11 @@ std::string joined(const std::vector<std::string>& clauses) {
   return text;
 }
 
-// Results that are held against a limit, the nearest to it first.
+// Figures of the machine that are held against a limit, the nearest to it first.
 std::vector<const Result*> by_share_of_limit(const Record& record) {
   std::vector<const Result*> held;
   for (const Result& result : record.results) {
-    if (result.of_limit()) held.push_back(&result);
+    if (result.of_limit() && !is_of_tabane(result.name)) held.push_back(&result);
   }
   std::stable_sort(held.begin(), held.end(), [](const Result* a, const Result* b) {
     return *a->of_limit() > *b->of_limit();
@@ -78,8 +78,8 @@ std::string good_at(const Record& record) {
   if (const auto memory = memory_bandwidth_name(record, "machine")) {
     clauses.push_back("memory of " + shown(record, *memory) + on_all(record));
   }
-  if (value_of(record, "comm.latency")) {
-    clauses.push_back("a message from process to process in " + shown(record, "comm.latency"));
+  if (value_of(record, "core_to_core.latency")) {
+    clauses.push_back("a cache line from core to core in " + shown(record, "core_to_core.latency"));
   }
   const auto held = by_share_of_limit(record);
   const auto good = std::ranges::count_if(

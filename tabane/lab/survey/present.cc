@@ -51,9 +51,8 @@ std::vector<Bar> sorted_bars(const Record& record) {
     if (!share || !std::isfinite(share->value)) continue;
     Bar bar{family(result.name), result.name, share->value};
     if (share->pairs > 1) bar.interval = share->interval;
-    bar.remark =
-        fmt::format("{} of {}, {}: {}", show(*result.value, result.unit),
-                    show(result.limit->value, result.unit), show_share(result), result.limit->how);
+    bar.remark = fmt::format("{}, {}: {}", show(*result.value, result.unit),
+                             show_share(result, true), result.limit->how);
     if (std::find(order.begin(), order.end(), bar.group) == order.end()) order.push_back(bar.group);
     bars.push_back(std::move(bar));
   }
@@ -63,6 +62,9 @@ std::vector<Bar> sorted_bars(const Record& record) {
   std::stable_sort(bars.begin(), bars.end(), [&](const Bar& a, const Bar& b) {
     return place(a) != place(b) ? place(a) < place(b) : *a.value > *b.value;
   });
+  for (Bar& bar : bars)
+    if (is_of_tabane(bar.label))
+      bar.group += bar.group == "comm" ? ": tabane's messages" : ": tabane's vector loops";
   return bars;
 }
 
@@ -81,6 +83,10 @@ std::string note_of(const std::vector<Bar>& bars) {
     text +=
         fmt::format(" {} comes closest with {}; {} is farthest with {}.", closest->label,
                     show_percent(*closest->value), farthest->label, show_percent(*farthest->value));
+  if (std::ranges::any_of(bars, is_of_tabane, &Bar::label))
+    text +=
+        " simd.* are tabane's own vector loops, comm.* its messages: what they leave free is no "
+        "fault of the machine.";
   const auto above = std::count_if(bars.begin(), bars.end(),
                                    [](const Bar& bar) { return *bar.value > kAtTheLimit; });
   if (above > 0)
@@ -208,8 +214,8 @@ std::string note_of(const Roofline& roofline) {
                                      [](const Dot& a, const Dot& b) { return a.rate < b.rate; });
   if (best != roofline.dots.end())
     text += fmt::format(
-        " The fastest kernel, {} in {}, runs at {}, {} of the peak. Colours tell where the data "
-        "are, shapes which kernel it is.",
+        " The points are tabane's vector loops: colours tell where the data are, shapes which loop "
+        "it is. The fastest, {} in {}, runs at {}, {} of the peak.",
         best->kernel, kLevelNames[best->level], show(best->rate, "FLOP/s"),
         show_percent(best->rate / roofline.peak));
   return text + " All roofs are measured on this machine.";
@@ -298,10 +304,10 @@ Judgement subset(const Record& record) {
   if (unexplained > 0)
     return {kPartly, fmt::format("{} of {} skipped probes give no reason.", unexplained,
                                  record.skipped.size())};
-  return {
-      kKept,
-      fmt::format("{} probes skipped, each with its reason; the command line is shown{}.",
-                  record.skipped.size(), record.quick ? "; run with shortened times (quick)" : "")};
+  return {kKept,
+          fmt::format("{} probe{} skipped, each with its reason; the command line is shown{}.",
+                      record.skipped.size(), record.skipped.size() == 1 ? "" : "s",
+                      record.quick ? "; run with shortened times (quick)" : "")};
 }
 
 Judgement means(const Counts& c) {

@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "tabane/core/topology.h"
@@ -38,6 +39,11 @@ Record run_survey(const core::Topology& topology, const SurveyOptions& options,
 // Adds the views that need results of several probes, the shares of limits and the roofline, or
 // replaces them, and puts all views into the order of the page.
 void present(Record& record);
+
+// Whether a result tells of tabane's own loops or messages rather than of the machine.
+inline bool is_of_tabane(std::string_view result) {
+  return result.starts_with("simd.") || result.starts_with("comm.");
+}
 
 // The twelve rules of Hoefler and Belli, filled in from the record.
 std::vector<ChecklistRow> fill_checklist(const Record& record);

@@ -162,8 +162,11 @@ void shapes_map(const StudyViews& views, const std::vector<Result>& choices, con
   matrix.better = Better::higher;
   matrix.row_axis = "processes";
   matrix.column_axis = "threads in each";
-  const Point* best = fastest(points.where(what));
-  values["most"] = text_of(ratio_entry(points.find(one), best));
+  const PointList all = points.where(what);
+  const auto speed_up = [&](const Point* point) { return ratio_entry(points.find(one), point); };
+  const Point* best = *std::ranges::max_element(
+      all, {}, [&](const Point* point) { return speed_up(point).value.value_or(0); });
+  values["most"] = text_of(speed_up(best));
   values["shape"] = text_of(shape_label(*best));
   const auto choice = std::ranges::find_if(
       choices, [&](const Result& result) { return result.factors.match(what); });
