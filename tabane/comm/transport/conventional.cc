@@ -5,11 +5,10 @@
 #include <sys/uio.h>
 
 #include <algorithm>
-#include <array>
 #include <cerrno>
 #include <cstring>
-#include <deque>
 #include <exception>
+#include <functional>
 #include <list>
 #include <map>
 #include <numeric>
@@ -46,6 +45,7 @@ struct Head {
   std::int32_t sender = 0;    // the same rank in the world
   std::int32_t tag = 0;
   TypeCode type;
+  std::uint32_t number = 0;  // of the sender's messages: a background sends some within others
 };
 
 struct Message {
@@ -69,103 +69,80 @@ struct Posted {
 class SocketEndpoint : public Background {
  public:
   SocketEndpoint(std::shared_ptr<Transport> world, const SocketQueues& queues)
-      : world_(std::move(world)),
-        queues_(queues),
-        unsent_(static_cast<std::size_t>(world_->size())) {
+      : world_(std::move(world)), queues_(queues) {
     world_->enlist(*this);
   }
-  ~SocketEndpoint() override {
-    world_->strike(*this);
-    if (std::uncaught_exceptions() > 0) return;
-    try {
-      wait(any_source, [this] { return is_all_sent(); });
-    } catch (const core::Error&) {  // nobody will read it
-    }
-  }
+  ~SocketEndpoint() override { world_->strike(*this); }
 
   // No other group has it.
   std::uint64_t new_context() {
     return static_cast<std::uint64_t>(world_->rank()) << 32 | ++contexts_;
   }
-
-  // The bytes may be changed then. Those that the queue has no room for wait here.
-  void send(int to, const Head& head, std::span<const std::byte> bytes);
-  // Waits until the queue has taken all for that rank.
-  void wait_for_room(int to) {
-    wait(to, [&, this] { return unsent_[static_cast<std::size_t>(to)].empty(); });
-  }
+  // Waits until the queue has taken all; what comes for this rank it takes meanwhile.
+  void send(int to, Head head, std::span<const std::byte> bytes);
   void post(Posted& posted);
   void cancel(Posted& posted) { std::erase(posted_, &posted); }
   const Message* find(const Posted& pattern);
-
-  void progress() override { pump(); }
+  void progress() override {
+    while (receive_packet()) continue;
+  }
   // peer: in the world.
-  template <class Ready>
-  void wait(int peer, const Ready& ready);
+  void wait(int peer, const std::function<bool()>& ready) {
+    wait({queues_.reading(world_->rank()), POLLIN, 0}, peer, ready);
+  }
 
  private:
-  void pump();
-  bool try_send(int to, std::span<const std::byte> head, std::span<const std::byte> bytes);
+  // Sleeps while the other end has nothing either.
+  void wait(pollfd other, int peer, const std::function<bool()>& ready);
+  bool try_send(int to, const Head& head, std::span<const std::byte> bytes);
   bool receive_packet();
   void arrived(Message message);
-  bool sleep();
-  bool is_all_sent() const {
-    return std::ranges::all_of(unsent_, [](const auto& one) { return one.empty(); });
-  }
 
   std::shared_ptr<Transport> world_;
   const SocketQueues& queues_;
   std::uint64_t contexts_ = 0;
-  std::vector<std::deque<Bytes>> unsent_;  // packets, by rank of the world
-  std::map<int, Message> parts_;           // of which packets are missing, by sender
-  std::list<Message> arrived_;             // that nobody waits for
+  std::uint32_t messages_ = 0;
+  std::map<std::pair<int, std::uint32_t>, Message> parts_;  // without some of their packets
+  std::list<Message> arrived_;                              // that nobody waits for
   std::vector<Posted*> posted_;
   Bytes packet_ = Bytes(sizeof(Head) + kPacketBytes);
-  bool is_pumping_ = false;
 };
 
-void SocketEndpoint::send(int to, const Head& head, std::span<const std::byte> bytes) {
+void SocketEndpoint::send(int to, Head head, std::span<const std::byte> bytes) {
   if (to == world_->rank()) return arrived({head, {bytes.begin(), bytes.end()}});
-  std::deque<Bytes>& waiting = unsent_[static_cast<std::size_t>(to)];
-  const auto before = std::as_bytes(std::span(&head, 1));
+  head.number = ++messages_;
   do {
     const auto piece = bytes.first(std::min(bytes.size(), kPacketBytes));
     bytes = bytes.subspan(piece.size());
-    if (waiting.empty() && try_send(to, before, piece)) continue;
-    waiting.emplace_back(before.begin(), before.end());
-    waiting.back().insert(waiting.back().end(), piece.begin(), piece.end());
+    wait({queues_.writing(to), POLLOUT, 0}, to, [&] { return try_send(to, head, piece); });
   } while (!bytes.empty());
 }
 
-bool SocketEndpoint::try_send(int to, std::span<const std::byte> head,
-                              std::span<const std::byte> bytes) {
-  iovec parts[] = {{const_cast<std::byte*>(head.data()), head.size()},
+bool SocketEndpoint::try_send(int to, const Head& head, std::span<const std::byte> bytes) {
+  iovec parts[] = {{const_cast<Head*>(&head), sizeof head},
                    {const_cast<std::byte*>(bytes.data()), bytes.size()}};
   msghdr packet{};
   packet.msg_iov = parts;
   packet.msg_iovlen = 2;
-  for (;;) {
-    const ssize_t sent = sendmsg(queues_.writing(to), &packet, MSG_DONTWAIT | MSG_NOSIGNAL);
-    if (sent >= 0) return true;
-    if (errno == EAGAIN || errno == ENOBUFS) return false;
-    if (errno != EINTR) throw core::SystemError("sendmsg", "to the queue of a rank", errno);
-  }
+  if (sendmsg(queues_.writing(to), &packet, MSG_NOSIGNAL) >= 0) return true;
+  if (errno == EAGAIN || errno == ENOBUFS || errno == EINTR) return false;
+  throw core::SystemError("sendmsg", "to the queue of a rank", errno);
 }
 
 bool SocketEndpoint::receive_packet() {
-  const ssize_t got =
-      ::recv(queues_.reading(world_->rank()), packet_.data(), packet_.size(), MSG_DONTWAIT);
+  const ssize_t got = ::recv(queues_.reading(world_->rank()), packet_.data(), packet_.size(), 0);
   if (got < 0 && (errno == EAGAIN || errno == EINTR)) return false;
   if (got < static_cast<ssize_t>(sizeof(Head)))
     throw core::SystemError("recv", "from the queue of a rank", got < 0 ? errno : EPROTO);
   Head head;
   std::memcpy(&head, packet_.data(), sizeof head);
-  Message& message = parts_[head.sender];
-  if (message.bytes.empty()) message.head = head;
+  const std::pair<int, std::uint32_t> place{head.sender, head.number};
+  Message& message = parts_[place];
+  message.head = head;
   message.bytes.insert(message.bytes.end(), packet_.begin() + sizeof head, packet_.begin() + got);
   if (message.bytes.size() < head.total) return true;
   Message whole = std::move(message);
-  parts_.erase(head.sender);
+  parts_.erase(place);
   arrived(std::move(whole));
   return true;
 }
@@ -178,57 +155,34 @@ void SocketEndpoint::arrived(Message message) {
   posted_.erase(found);
 }
 
-void SocketEndpoint::post(Posted& posted) {
-  const auto found = std::ranges::find_if(
-      arrived_, [&](const Message& message) { return posted.fits(message.head); });
-  if (found == arrived_.end()) return posted_.push_back(&posted);
-  posted.message = std::move(*found);
-  arrived_.erase(found);
-}
-
 const Message* SocketEndpoint::find(const Posted& pattern) {
-  pump();
+  progress();
   const auto found = std::ranges::find_if(
       arrived_, [&](const Message& message) { return pattern.fits(message.head); });
   return found == arrived_.end() ? nullptr : &*found;
 }
 
-void SocketEndpoint::pump() {
-  if (std::exchange(is_pumping_, true)) return;
-  struct Release {
-    bool& flag;
-    ~Release() { flag = false; }
-  } const release{is_pumping_};
-  for (std::size_t to = 0; to < unsent_.size(); ++to) {
-    while (!unsent_[to].empty() && try_send(static_cast<int>(to), unsent_[to].front(), {}))
-      unsent_[to].pop_front();
-  }
-  while (receive_packet()) continue;
+void SocketEndpoint::post(Posted& posted) {
+  const Message* const found = find(posted);
+  if (found == nullptr) return posted_.push_back(&posted);
+  posted.message = *found;
+  std::erase_if(arrived_, [&](const Message& one) { return &one == found; });
 }
 
-// Until there is something to read, or room for what waits. Returns whether it was for long.
-bool SocketEndpoint::sleep() {
-  std::vector<pollfd> ends{{queues_.reading(world_->rank()), POLLIN, 0}};
-  for (std::size_t to = 0; to < unsent_.size(); ++to) {
-    if (!unsent_[to].empty()) ends.push_back({queues_.writing(static_cast<int>(to)), POLLOUT, 0});
-  }
-  return poll(ends.data(), ends.size(), kPollMilliseconds) == 0;
-}
-
-template <class Ready>
-void SocketEndpoint::wait(int peer, const Ready& ready) {
+void SocketEndpoint::wait(pollfd other, int peer, const std::function<bool()>& ready) {
   for (;;) {
-    pump();
+    progress();
     if (ready()) return;
     world_->progress();
     world_->check_alive();
     if (ready()) return;
-    if (!sleep()) continue;
+    pollfd ends[] = {{queues_.reading(world_->rank()), POLLIN, 0}, other};
+    if (poll(ends, 2, kPollMilliseconds) != 0) continue;
     try {
       Arrival none;
       world_->probe(peer, {world_->most_tag(), {}}, none);  // throws if the peer has returned
     } catch (const core::LostError&) {
-      pump();  // what it sent before that
+      progress();  // what it sent before that
       if (!ready()) throw;
       return;
     }
@@ -265,13 +219,13 @@ class SocketTransport : public ForwardingTransport {
   std::string_view name() const override { return "sockets"; }
   void send(int to, const Label& label, std::span<const std::byte> bytes) override {
     check_alive();
-    endpoint_->send(in_world(to), head(label, bytes.size()), bytes);
-    endpoint_->wait_for_room(in_world(to));
+    endpoint_->send(in_world(to),
+                    {context_, bytes.size(), rank(), in_world(rank()), label.tag, label.type},
+                    bytes);
   }
   std::unique_ptr<Pending> isend(int to, const Label& label,
                                  std::span<const std::byte> bytes) override {
-    check_alive();
-    endpoint_->send(in_world(to), head(label, bytes.size()), bytes);
+    send(to, label, bytes);
     return std::make_unique<SentPending>();
   }
   Arrival recv(int from, const Label& label, std::span<std::byte> into) override;
@@ -297,10 +251,6 @@ class SocketTransport : public ForwardingTransport {
   Arrival put(const Message& message, TypeCode type, std::span<std::byte> into) const;
 
  private:
-  Head head(const Label& label, std::size_t bytes) const {
-    return {context_, bytes, rank(), in_world(rank()), label.tag, label.type};
-  }
-
   std::shared_ptr<SocketEndpoint> endpoint_;
   std::vector<int> world_ranks_;
   std::uint64_t context_;
@@ -370,9 +320,9 @@ Arrival SocketTransport::put(const Message& message, TypeCode type,
 }
 
 Arrival SocketTransport::recv(int from, const Label& label, std::span<std::byte> into) {
-  Posted posted = pattern(from, label);
-  endpoint_->post(posted);
-  return put(take(posted), label.type, into);
+  ReceivePending receive(*this, from, label, into);
+  receive.wait();
+  return receive.arrival;
 }
 
 std::unique_ptr<Parcel> SocketTransport::recv_parcel(int from, const Label& label) {
@@ -427,33 +377,6 @@ class BufferedSend : public Pending {
   std::unique_ptr<Pending> sent_;
 };
 
-class BufferedReceive : public Pending {
- public:
-  BufferedReceive(Transport& below, int from, const Label& label, std::span<std::byte> into)
-      : into_(into), buffer_(into.size()), received_(below.irecv(from, label, buffer_)) {}
-  bool test() override {
-    if (!received_->test()) return false;
-    finish();
-    return true;
-  }
-  void wait() override {
-    received_->wait();
-    finish();
-  }
-  void wait_until(const std::function<bool()>& ready) override { received_->wait_until(ready); }
-
- private:
-  void finish() {
-    if (std::exchange(is_done_, true)) return;
-    arrival = received_->arrival;
-    std::copy_n(buffer_.begin(), arrival.bytes, into_.begin());
-  }
-  std::span<std::byte> into_;
-  Bytes buffer_;
-  std::unique_ptr<Pending> received_;
-  bool is_done_ = false;
-};
-
 class BufferedTransport : public ForwardingTransport {
  public:
   using ForwardingTransport::ForwardingTransport;
@@ -461,22 +384,9 @@ class BufferedTransport : public ForwardingTransport {
   void send(int to, const Label& label, std::span<const std::byte> bytes) override {
     below().send(to, label, Bytes(bytes.begin(), bytes.end()));
   }
-  Arrival recv(int from, const Label& label, std::span<std::byte> into) override {
-    BufferedReceive receive(below(), from, label, into);
-    receive.wait();
-    return receive.arrival;
-  }
-  std::unique_ptr<Parcel> recv_parcel(int from, const Label& label) override {
-    const std::unique_ptr<Parcel> there = below().recv_parcel(from, label);
-    return std::make_unique<MessageParcel>(Bytes(there->bytes.begin(), there->bytes.end()),
-                                           there->arrival);
-  }
   std::unique_ptr<Pending> isend(int to, const Label& label,
                                  std::span<const std::byte> bytes) override {
     return std::make_unique<BufferedSend>(below(), to, label, bytes);
-  }
-  std::unique_ptr<Pending> irecv(int from, const Label& label, std::span<std::byte> into) override {
-    return std::make_unique<BufferedReceive>(below(), from, label, into);
   }
   std::unique_ptr<Transport> make_group(std::span<const int> members,
                                         const MemoryRequest& request) override {

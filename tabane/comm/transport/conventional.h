@@ -32,8 +32,8 @@ class SocketQueues {
 std::unique_ptr<Transport> socket_transport(std::unique_ptr<Transport> world,
                                             const SocketQueues& queues);
 
-// Returns a transport that copies messages to a buffer before it sends them, as MPI_Bsend does, and
-// from a buffer after it has received them: "buffered".
+// Returns a transport that copies messages to a buffer before it sends them, as MPI_Bsend does:
+// "buffered".
 std::unique_ptr<Transport> buffered_transport(std::unique_ptr<Transport> below);
 
 }  // namespace tabane::comm

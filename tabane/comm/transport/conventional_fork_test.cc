@@ -68,6 +68,10 @@ void exchange_all_sizes(Comm& comm) {
 // Each rank sends more than the queues hold before it receives.
 void fill_the_queues(Comm& comm) {
   const std::vector<int> out = numbers(1 << 18, comm.rank());
+  // Its messages are sent within the waits for others.
+  std::vector<int> shared =
+      comm.rank() == 0 ? numbers(out.size(), 99) : std::vector<int>(out.size());
+  Request broadcast = ibroadcast(comm, shared, 0);
   std::vector<Request> sent;
   for (int to = 0; to < comm.size(); ++to) {
     for (int i = 0; i < 3; ++i) sent.push_back(comm.isend(to, out, i));
@@ -81,6 +85,8 @@ void fill_the_queues(Comm& comm) {
     }
   }
   wait_all(sent);
+  broadcast.wait();
+  require(shared == numbers(out.size(), 99));
 }
 
 // A group's messages are not those of another one.

@@ -56,8 +56,8 @@ void result_table(const StudyViews& views, const LastRuns& last, const Applicati
   };
   std::string limit;
   for (const auto& [key, outcome] : last) {
-    if (key.starts_with("application=" + of.application.name + ";"))
-      limit = outcome.solution.limit_is;
+    const std::string& is = outcome.solution.limit_is;
+    if (key.starts_with("application=" + of.application.name + ";") && !is.empty()) limit = is;
   }
   views.table("results",
               {{of.application.size, level_of("n")},
