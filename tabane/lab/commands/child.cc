@@ -101,10 +101,12 @@ double seconds_of(const timeval& time) {
   return static_cast<double>(time.tv_sec) + 1e-6 * static_cast<double>(time.tv_usec);
 }
 
+// What the system's counters of memory may be wrong by: those of this process, and of a small one.
+constexpr double kCountersAreOffBy = 1 << 20, kSmallCountersAreOffBy = 1 << 18;
+
 // Linux begins to count a command's peak at that of this process, which can be taken back to what
 // it holds now. Returns that, with what its counters may be wrong by.
 double forget_own_peak() {
-  constexpr double kCountersAreOffBy = 1 << 20;
   const core::Descriptor peak(open("/proc/self/clear_refs", O_WRONLY | O_CLOEXEC));
   rusage own{};
   getrusage(RUSAGE_SELF, &own);
@@ -160,7 +162,7 @@ class Child {
   Child& operator=(const Child&) = delete;
 
   // throws: core::SystemError.
-  void start(bool ends_first_without_memory) {
+  void start(const ChildLimits& limits) {
     // Not found; execve() would look for it in the folder.
     if (file_.find('/') == std::string::npos)
       throw core::SystemError("start", command_.arguments[0], ENOENT);
@@ -171,13 +173,14 @@ class Child {
                .arguments = arguments.data(),
                .variables = variables.data(),
                .streams = streams_,
-               .folder = command_.folder.empty() ? nullptr : command_.folder.c_str()});
+               .folder = command_.folder.empty() ? nullptr : command_.folder.c_str(),
+               .copied = limits.small_peaks});
     if (started < 0) throw core::SystemError("start", command_.arguments[0], errno);
     pid_ = started;
     running_ = true;
     end_.reset(static_cast<int>(syscall(SYS_pidfd_open, pid_, 0)));
     if (!end_.valid()) throw core::SystemError("pidfd_open", command_.arguments[0], errno);
-    if (ends_first_without_memory)
+    if (limits.ends_first_without_memory)
       std::ofstream(fmt::format("/proc/{}/oom_score_adj", pid_)) << kEndsFirst;
   }
 
@@ -308,7 +311,7 @@ class RunningCommands {
       std::optional<core::ScopedMemoryPolicy> memory;
       if (commands[i].memory) memory.emplace(*commands[i].memory);
       if (i == 0) start_ = SteadyClock::now();
-      children_[i]->start(limits_.ends_first_without_memory);
+      children_[i]->start(limits_);
     }
   }
 
@@ -378,7 +381,7 @@ class RunningCommands {
   std::vector<std::unique_ptr<Child>> children_;
   SteadyClock::time_point start_{};
   double ended_for_memory_ = 0;  // before
-  double own_bytes_ = own_peak();
+  double own_bytes_ = limits_.small_peaks ? bytes_of_copy() + kSmallCountersAreOffBy : own_peak();
   Child* failed_ = nullptr;  // the first
   ChildRun run_;
 };

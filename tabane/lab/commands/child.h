@@ -41,6 +41,8 @@ struct ChildLimits {
   std::function<bool()> stop_requested = [] { return false; };
   // Where the system runs out of memory, it ends these commands first and this process last.
   bool ends_first_without_memory = false;
+  // Starts the commands in a way that takes longer, so that also peaks of a few MiB are known.
+  bool small_peaks = false;
   // Of each output, the last ones; 0: none, and no hash, so that reading it costs little.
   std::size_t most_kept_bytes = std::size_t{1} << 20;
 };
@@ -51,7 +53,8 @@ struct ChildRun {
   double seconds = 0;
   double user_seconds = 0, system_seconds = 0;
   // Sum over the commands of the largest process of each. Null where it is not above what this
-  // process has itself: the system counts from there.
+  // process has itself: the system counts from there; with ChildLimits::small_peaks, from about
+  // 2 MiB.
   std::optional<double> peak_bytes;
   double voluntary_switches = 0, involuntary_switches = 0;
   double minor_faults = 0, major_faults = 0;

@@ -1,12 +1,16 @@
 #include "tabane/lab/commands/child.h"
 
+#include <fcntl.h>
 #include <gtest/gtest.h>
 #include <signal.h>
+#include <sys/mman.h>
 #include <sys/resource.h>
 #include <unistd.h>
 
 #include <cerrno>
 #include <filesystem>
+#include <string>
+#include <thread>
 
 #include "tabane/core/binding.h"
 #include "tabane/core/clock.h"
@@ -138,6 +142,33 @@ TEST(Child, ThatHoldsMoreThanThisProcessTellsItsPeak) {
   ASSERT_TRUE(holds.ok()) << holds.errors;
   ASSERT_TRUE(holds.peak_bytes);
   EXPECT_GT(*holds.peak_bytes, static_cast<double>(bytes));
+}
+
+TEST(Child, ThatIsSmallTellsItsPeakIfAsked) {
+  // This process holds more, from a file, as it holds its libraries.
+  rusage own{};
+  getrusage(RUSAGE_SELF, &own);
+  const auto bytes = 1024 * static_cast<std::size_t>(own.ru_maxrss);
+  const core::ScratchFolder folder("tabane-child-test");
+  core::write_file(folder.path() / "held", std::string(3 * bytes, 'x'));
+  const core::Descriptor file(open((folder.path() / "held").c_str(), O_RDONLY | O_CLOEXEC));
+  void* held = mmap(nullptr, 3 * bytes, PROT_READ, MAP_SHARED | MAP_POPULATE, file.get(), 0);
+  ASSERT_NE(held, MAP_FAILED);
+  const auto holds = [](std::size_t size) {
+    return ChildCommand{.arguments = {"dd", "if=/dev/zero", "of=/dev/null",
+                                      "bs=" + std::to_string(size), "count=1"}};
+  };
+  // A thread has not looked yet at what this process holds.
+  std::thread([&] { EXPECT_FALSE(run_child(holds(bytes)).peak_bytes); }).join();
+  const ChildRun first = run_child(holds(bytes), {.small_peaks = true});
+  const ChildRun second = run_child(holds(bytes + (4 << 20)), {.small_peaks = true});
+  munmap(held, 3 * bytes);
+  ASSERT_TRUE(first.ok() && second.ok()) << first.errors << second.errors;
+  ASSERT_TRUE(first.peak_bytes && second.peak_bytes);
+  EXPECT_GT(*first.peak_bytes, static_cast<double>(bytes));
+  EXPECT_NEAR(*second.peak_bytes - *first.peak_bytes, 4 << 20, 1 << 20);
+  EXPECT_THROW(run_child({.arguments = {"/nonexistent/command"}}, {.small_peaks = true}),
+               core::SystemError);
 }
 
 TEST(Child, IsEndedAfterItsTime) {

@@ -3,12 +3,15 @@
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <sched.h>
+#include <sys/mman.h>
 #include <sys/prctl.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include <cerrno>
 #include <csignal>
+#include <limits>
 
 #define XXH_INLINE_ALL
 #include <xxhash.h>
@@ -18,11 +21,13 @@
 namespace tabane::lab {
 namespace {
 
+constexpr std::size_t kStackBytes = 32768;
+
 struct Start {
   const Spawn& what;
   pid_t parent;
   sigset_t mask;
-  int failed = 0;  // errno
+  int* failed;  // errno
 };
 
 bool connect(int descriptor, int as) {
@@ -30,8 +35,9 @@ bool connect(int descriptor, int as) {
   return descriptor == as ? fcntl(as, F_SETFD, 0) == 0 : dup2(descriptor, as) == as;
 }
 
-// In the child, in the memory of the parent, which waits: nothing here may allocate or throw. The
-// parent's handlers end with execve(); until then no signal knows this process.
+// In the child, in the memory of the parent or a copy of it; the parent waits: nothing here may
+// allocate or throw. The parent's handlers end with execve(); until then no signal knows this
+// process.
 int replace_with_program(void* argument) {
   Start& start = *static_cast<Start*>(argument);
   setsid();
@@ -44,28 +50,49 @@ int replace_with_program(void* argument) {
     sigprocmask(SIG_SETMASK, &start.mask, nullptr);
     execve(start.what.file, start.what.arguments, start.what.variables);
   }
-  start.failed = errno;
+  *start.failed = errno;
   _exit(1);
 }
 
 }  // namespace
 
 pid_t spawn(const Spawn& what) {
-  constexpr std::size_t kStackBytes = 32768;
   alignas(64) std::byte stack[kStackBytes];
-  Start start{.what = what, .parent = getpid(), .mask = {}};
+  int own = 0;
+  void* shared = &own;
+  if (what.copied)
+    shared = mmap(nullptr, sizeof own, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+  if (shared == MAP_FAILED) return -1;
+  Start start{.what = what, .parent = getpid(), .mask = {}, .failed = static_cast<int*>(shared)};
   sigset_t all;
   sigfillset(&all);
   pthread_sigmask(SIG_SETMASK, &all, &start.mask);
+  const int memory = what.copied ? 0 : CLONE_VM;
   const pid_t pid =
-      clone(replace_with_program, stack + kStackBytes, CLONE_VM | CLONE_VFORK | SIGCHLD, &start);
-  if (pid < 0) start.failed = errno;
+      clone(replace_with_program, stack + kStackBytes, memory | CLONE_VFORK | SIGCHLD, &start);
+  const int failed = pid < 0 ? errno : *start.failed;
+  if (what.copied) munmap(shared, sizeof own);
   pthread_sigmask(SIG_SETMASK, &start.mask, nullptr);
-  if (start.failed == 0) return pid;
+  if (failed == 0) return pid;
   while (pid > 0 && waitpid(pid, nullptr, 0) < 0 && errno == EINTR) {
   }
-  errno = start.failed;
+  errno = failed;
   return -1;
+}
+
+// By a copy that does all that another does, but finds no program.
+double bytes_of_copy() {
+  alignas(64) std::byte stack[kStackBytes];
+  char* none[] = {nullptr};
+  int failed = 0;
+  const Spawn nothing{.file = "", .arguments = none, .variables = none};
+  Start start{.what = nothing, .parent = getpid(), .mask = {}, .failed = &failed};
+  pthread_sigmask(SIG_SETMASK, nullptr, &start.mask);
+  const pid_t pid = clone(replace_with_program, stack + kStackBytes, CLONE_VFORK | SIGCHLD, &start);
+  rusage usage{};
+  if (pid < 0 || wait4(pid, nullptr, 0, &usage) != pid)
+    return std::numeric_limits<double>::infinity();
+  return 1024.0 * static_cast<double>(usage.ru_maxrss);
 }
 
 }  // namespace tabane::lab

@@ -19,6 +19,9 @@ struct Spawn {
   char* const* variables;                     // the whole environment
   std::array<int, 3> streams = {-1, -1, -1};  // its standard input, output and error; -1: as here
   const char* folder = nullptr;               // where it works; null: as here
+  // It starts in a copy of this process's memory, which takes longer: its peak begins at what is
+  // copied, and not at all that this process has ever held.
+  bool copied = false;
 };
 
 // Starts the program in a session of its own, without a terminal, and returns its process. It is
@@ -28,6 +31,9 @@ struct Spawn {
 // posix_spawn() knows no way to ask for that end, and sets every signal's handler by two system
 // calls, which is a tenth of the time of a program that does nothing.
 pid_t spawn(const Spawn& what);
+
+// What a copy of this process holds before it becomes a program; infinite if it cannot be made.
+double bytes_of_copy();
 
 // The streams of a measured command: opened before it starts, read while it runs.
 

@@ -7,6 +7,7 @@
 #include <charconv>
 #include <cmath>
 #include <cstdint>
+#include <numeric>
 
 #include "tabane/core/units.h"
 #include "tabane/lab/record/text.h"
@@ -168,6 +169,9 @@ class Turns {
       timings_.points.add({.factors = contender.factors});
     timings_.failures.resize(contenders.size());
     timings_.left_processes.resize(contenders.size());
+    timings_.warm_peak_bytes.resize(contenders.size());
+    timings_.order.resize(contenders.size());
+    std::iota(timings_.order.begin(), timings_.order.end(), std::size_t{0});
   }
 
   Timings run() {
@@ -186,7 +190,8 @@ class Turns {
     for (int round = 0; round < effort_.rounds.warmups; ++round) {
       for (std::size_t i = 0; i < contenders_.size(); ++i) {
         show(i);
-        run_once(i);
+        auto& peak = timings_.warm_peak_bytes[i];
+        peak = std::max(peak, run_once(i).peak_bytes);
       }
     }
     measuring_ = true;
@@ -229,8 +234,9 @@ class Turns {
     const TimeContender& contender = contenders_[i];
     contender.prepare();
     const bool limited = timeouts_[i] > 0;
-    const ChildRun run =
-        contender.run(limited ? timeouts_[i] : std::numeric_limits<double>::infinity());
+    const bool for_peak = !measuring_ && contender.run_for_peak;
+    const ChildRun run = (for_peak ? contender.run_for_peak : contender.run)(
+        limited ? timeouts_[i] : std::numeric_limits<double>::infinity());
     if (!limited) timeouts_[i] = std::max(kLeastTimeout, kTimesTheFirst * run.seconds);
     contender.conclude();
     // A time-out that was not asked for is no result of the command.
@@ -331,6 +337,11 @@ Timings time_in_turn(const std::vector<TimeContender>& contenders, const TimeEff
                      core::Clock& clock, const Hooks& hooks) {
   TABANE_ASSERT(!contenders.empty());
   return Turns(contenders, effort, clock, hooks).run();
+}
+
+void sort_by_time(Timings& timings) {
+  std::ranges::stable_sort(timings.order, {},
+                           [&](std::size_t i) { return timings.points[i].median(); });
 }
 
 const std::vector<double>& seen_with(const Point& point, const char* what) {

@@ -63,6 +63,8 @@ struct TimeContender {
   Factors factors;   // unique; with a word for kCommandFactor
   // One run, ended after so many seconds.
   std::function<ChildRun(double timeout_seconds)> run;
+  // The same for its peak memory, perhaps more slowly: in the warm-up. Null: as run().
+  std::function<ChildRun(double timeout_seconds)> run_for_peak = nullptr;
   // Before and after each run, outside its time.
   std::function<void()> prepare = [] {}, conclude = [] {};
 };
@@ -88,6 +90,8 @@ struct Timings {
   std::vector<core::Interval> medians;  // running intervals of the medians
   std::vector<int> failures;            // runs that did not end with 0
   std::vector<bool> left_processes;
+  std::vector<std::optional<double>> warm_peak_bytes;  // the largest of the warm-up
+  std::vector<std::size_t> order;  // in which results are shown; at first theirs
   TimeEnd end = TimeEnd::stopped;
   double precision = 0;  // that was reached, as in TimeEffort; infinite without an interval
   double seconds = 0;    // that all took
@@ -111,6 +115,9 @@ class CommandFailed : public core::Error {
 // the whole rounds so far. throws: CommandFailed, unless ignore_failure; as the contenders.
 Timings time_in_turn(const std::vector<TimeContender>& contenders, const TimeEffort& effort,
                      core::Clock& clock, const Hooks& hooks);
+
+// Shows the fastest first; ratios are still to the first contender.
+void sort_by_time(Timings& timings);
 
 // What was seen of each run as well, by the name that the contender gave it.
 const std::vector<double>& seen_with(const Point& point, const char* what);

@@ -76,10 +76,11 @@ void add_figures(Record& record, const std::vector<TimeContender>& contenders,
   };
   for (std::size_t i = 0; i < commands; ++i) {
     const Point& point = timings.points[i];
+    std::vector<double> peaks = seen_with(point, seen::kPeakBytes);
+    if (!known_median(peaks) && timings.warm_peak_bytes[i]) peaks = {*timings.warm_peak_bytes[i]};
     add(i, ".user", "user time", "s", seen_with(point, seen::kUser));
     add(i, ".system", "system time", "s", seen_with(point, seen::kSystem));
-    add(i, ".peak_memory", "largest resident memory of a process", "B",
-        seen_with(point, seen::kPeakBytes));
+    add(i, ".peak_memory", "largest resident memory of a process", "B", std::move(peaks));
     add(i, ".switches", "context switches", "1",
         sum_of(point, seen::kVoluntarySwitches, seen::kInvoluntarySwitches));
     add(i, ".faults", "page faults", "1", sum_of(point, seen::kMinorFaults, seen::kMajorFaults));
@@ -95,14 +96,15 @@ void add_rows(Record& record, const std::vector<TimeContender>& contenders,
   for (const char* column : {"user", "system", "peak memory", "switches", "faults"})
     rows.columns.push_back(column);
   if (failed) rows.columns.push_back("failed runs");
-  for (std::size_t i = 0; i < contenders.size(); ++i) {
+  for (const std::size_t i : timings.order) {
     const Point& point = timings.points[i];
     std::vector<Entry> row = {contenders[i].name,
                               {point.median(), "s", with_ends(timings.medians[i])}};
     if (several) row.push_back(ratio_cell(timings.to_first[i], i == 0));
     row.push_back(time_cell(known_median(seen_with(point, seen::kUser))));
     row.push_back(time_cell(known_median(seen_with(point, seen::kSystem))));
-    row.push_back({known_median(seen_with(point, seen::kPeakBytes)), "B"});
+    const auto peak = known_median(seen_with(point, seen::kPeakBytes));
+    row.push_back({peak ? peak : timings.warm_peak_bytes[i], "B"});
     row.push_back(
         {known_median(sum_of(point, seen::kVoluntarySwitches, seen::kInvoluntarySwitches)), "1"});
     row.push_back({known_median(sum_of(point, seen::kMinorFaults, seen::kMajorFaults)), "1"});
@@ -229,9 +231,11 @@ std::string how_it_stopped(const TimeEffort& effort, const Timings& timings) {
 
 void add_sentences(Record& record, const std::vector<TimeContender>& contenders,
                    const TimeEffort& effort, const Timings& timings) {
-  for (std::size_t i = 1; i < contenders.size(); ++i)
-    record.sentences.push_back(
-        ratio_sentence(contenders[i].name, contenders[0].name, timings.to_first[i]));
+  for (const std::size_t i : timings.order) {
+    if (i > 0)
+      record.sentences.push_back(
+          ratio_sentence(contenders[i].name, contenders[0].name, timings.to_first[i]));
+  }
   record.sentences.push_back(how_it_stopped(effort, timings));
 }
 
@@ -323,9 +327,23 @@ std::string csv_cell(const Json& value) {
   return csv_cell(value.is_string() ? value.get<std::string>() : value.dump());
 }
 
-std::string markdown_cell(const std::string& text) {
+// How a table is written; bar: what a bar in a cell becomes.
+struct MarkupText {
+  std::string begin, row_begin, between, row_end, rule, end, quote, bar;
+};
+
+const MarkupText& markup_text(Markup markup) {
+  static const MarkupText kTexts[] = {
+      {"", "| ", " | ", " |", "|:---|---:|---:|---:|---:|\n", "", "`", "\\|"},
+      {"[cols=\"<,>,>,>,>\",options=\"header\"]\n|===\n", "| ", " | ", "", "", "|===\n", "`",
+       "\\|"},
+      {"", "| ", " | ", " |", "|---+---+---+---+---|\n", "", "=", "\\vert{}"}};
+  return kTexts[static_cast<int>(markup)];
+}
+
+std::string table_cell(const std::string& text, const std::string& bar) {
   std::string out;
-  for (const char c : text) out += c == '|' ? "\\|" : c == '\n' ? " " : std::string(1, c);
+  for (const char c : text) out += c == '|' ? bar : c == '\n' ? " " : std::string(1, c);
   return out;
 }
 
@@ -349,7 +367,7 @@ void add_columns(std::vector<std::string>& names, std::vector<std::string>& valu
 
 std::string export_json(const std::vector<TimeContender>& contenders, const Timings& timings) {
   Json results = Json::array();
-  for (std::size_t i = 0; i < contenders.size(); ++i) {
+  for (const std::size_t i : timings.order) {
     const Point& point = timings.points[i];
     Told all = told(contenders[i], timings, i);
     Json result = std::move(all.first);
@@ -375,7 +393,7 @@ std::string export_csv(const std::vector<TimeContender>& contenders, const Timin
       if (factor.name != kCommandFactor) all_parameters[factor.name] = nullptr;
     }
   }
-  for (std::size_t i = 0; i < contenders.size(); ++i) {
+  for (const std::size_t i : timings.order) {
     const Told all = told(contenders[i], timings, i);
     Json parameters = all_parameters;
     parameters.update(all.parameters);
@@ -383,23 +401,28 @@ std::string export_csv(const std::vector<TimeContender>& contenders, const Timin
     add_columns(names, values, all.first, "");
     add_columns(names, values, parameters, "parameter_");
     add_columns(names, values, all.then, "");
-    if (i == 0) out += fmt::format("{}\n", fmt::join(names, ","));
+    if (out.empty()) out += fmt::format("{}\n", fmt::join(names, ","));
     out += fmt::format("{}\n", fmt::join(values, ","));
   }
   return out;
 }
 
-std::string export_markdown(const std::vector<TimeContender>& contenders, const Timings& timings) {
-  std::string out = "| Command | Median | Min | Max | Ratio |\n|:---|---:|---:|---:|---:|\n";
-  for (std::size_t i = 0; i < contenders.size(); ++i) {
+std::string export_table(const std::vector<TimeContender>& contenders, const Timings& timings,
+                         Markup markup) {
+  const MarkupText& text = markup_text(markup);
+  const auto line = [&](const std::vector<std::string>& cells) {
+    return fmt::format("{}{}{}\n", text.row_begin, fmt::join(cells, text.between), text.row_end);
+  };
+  std::string out = text.begin + line({"Command", "Median", "Min", "Max", "Ratio"}) + text.rule;
+  for (const std::size_t i : timings.order) {
     const core::Summary summary = core::summarize(timings.points[i].samples);
     const core::Ratio& ratio = timings.to_first[i];
-    out += fmt::format("| `{}` | {} | {} | {} | {} |\n", markdown_cell(contenders[i].name),
-                       text_of(Entry(summary.median, "s", timings.medians[i])),
-                       text_of(Entry(summary.min, "s")), text_of(Entry(summary.max, "s")),
-                       i == 0 ? "1.00" : text_of(Entry(ratio.value, "ratio", ratio.interval)));
+    out += line({text.quote + table_cell(contenders[i].name, text.bar) + text.quote,
+                 text_of(Entry(summary.median, "s", timings.medians[i])),
+                 text_of(Entry(summary.min, "s")), text_of(Entry(summary.max, "s")),
+                 i == 0 ? "1.00" : text_of(Entry(ratio.value, "ratio", ratio.interval))});
   }
-  return out;
+  return out + text.end;
 }
 
 }  // namespace tabane::lab

@@ -40,6 +40,8 @@ std::string export_json(const std::vector<TimeContender>& contenders, const Timi
 std::string export_csv(const std::vector<TimeContender>& contenders, const Timings& timings);
 
 // A table of medians and ratios with their intervals.
-std::string export_markdown(const std::vector<TimeContender>& contenders, const Timings& timings);
+enum class Markup { markdown, asciidoc, orgmode };
+std::string export_table(const std::vector<TimeContender>& contenders, const Timings& timings,
+                         Markup markup);
 
 }  // namespace tabane::lab

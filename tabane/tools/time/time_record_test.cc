@@ -128,8 +128,49 @@ TEST(TimeExport, AsCsvHasARowForEachCommand) {
 
 TEST(TimeExport, AsMarkdownKeepsItsColumns) {
   const Timed timed(20);
-  const std::string table = export_markdown(timed.contenders, timed.timings);
+  const std::string table = export_table(timed.contenders, timed.timings, Markup::markdown);
   EXPECT_NE(table.find("| `b \\| c` | 20"), std::string::npos) << table;
+}
+
+TEST(TimeExport, AsAsciiDocAndOrgModeHasTheSameRows) {
+  const Timed timed(20);
+  std::string asciidoc = export_table(timed.contenders, timed.timings, Markup::asciidoc);
+  EXPECT_TRUE(
+      asciidoc.starts_with("[cols=\"<,>,>,>,>\",options=\"header\"]\n|===\n"
+                           "| Command | Median | Min | Max | Ratio\n| `sort, \"a\"` | "))
+      << asciidoc;
+  EXPECT_NE(asciidoc.find("\n| `b \\| c` | "), std::string::npos) << asciidoc;
+  EXPECT_TRUE(asciidoc.ends_with("\n|===\n"));
+  const std::string org = export_table(timed.contenders, timed.timings, Markup::orgmode);
+  EXPECT_TRUE(org.starts_with("| Command | Median | Min | Max | Ratio |\n|---+---+---+---+---|\n"))
+      << org;
+  EXPECT_NE(org.find("\n| =b \\vert{} c= | 20"), std::string::npos) << org;
+}
+
+TEST(TimeRecord, ShowsTheFastestFirstIfAskedAndKeepsItsReference) {
+  Timed timed(20, 0.05);
+  const auto first_row = [&] {
+    return export_table(timed.contenders, timed.timings, Markup::markdown).find("\n| `sort");
+  };
+  const std::size_t before = first_row();
+  sort_by_time(timed.timings);
+  EXPECT_GT(first_row(), before);
+  const Record record = timed.record();
+  EXPECT_EQ(std::get<Rows>(record.views[0].content).rows[0][0].text, "b | c");
+  EXPECT_TRUE(record.sentences[0].starts_with("'b | c' takes 0.5")) << record.sentences[0];
+  const Json all = Json::parse(export_json(timed.contenders, timed.timings));
+  EXPECT_EQ(all["results"][1]["command"], "sort, \"a\"");
+  EXPECT_EQ(all["results"][1]["ratio"], 1);
+}
+
+TEST(TimeRecord, HasThePeakOfTheWarmUpWhereNoneElseIsKnown) {
+  Timed timed(3);
+  timed.timings.warm_peak_bytes[1] = 1e6;
+  const Result* peak = timed.record().find("time.b_|_c.threads2.peak_memory");
+  ASSERT_NE(peak, nullptr);
+  EXPECT_EQ(*peak->value, 1e6);
+  for (double& seen : timed.timings.points[1].beside["peak_bytes"]) seen = 2e6;
+  EXPECT_EQ(*timed.record().find("time.b_|_c.threads2.peak_memory")->value, 2e6);
 }
 
 }  // namespace

@@ -49,6 +49,26 @@ class Comparison(unittest.TestCase):
         for i in range(0, 8, 2):  # in turn
             self.assertEqual(sorted(lines[i:i + 2]), ["a", "b"])
 
+    def test_is_with_the_reference_and_sorted(self):
+        result = run("-q", "-w", "0", "-r", "12", "-N", "--reference", "sleep 0.02", "--sort",
+                     "time", "--export-csv", "/dev/stderr", "-L", "t", "0.06,0.001", "sleep {t}")
+        self.assertEqual(result.returncode, 0, result.stderr)
+        rows = list(csv.DictReader(result.stderr.splitlines()))
+        self.assertEqual([row["command"] for row in rows],
+                         ["sleep 0.001", "sleep 0.02", "sleep 0.06"])
+        self.assertEqual(rows[1]["ratio"], "1.0")
+        # Whatever is said of the two commands, it is said against the reference.
+        said = " ".join(result.stdout.split())
+        self.assertEqual(said.count("'sleep 0.02'"), 2, said)
+
+    def test_knows_the_peak_memory_of_small_commands(self):
+        result = run("-q", "-r", "2", "-N", "--json",
+                     "dd if=/dev/zero of=/dev/null bs=3M count=1")
+        peaks = [each["value"] for each in json.loads(result.stdout)["results"]
+                 if each["name"].endswith(".peak_memory")]
+        self.assertEqual(len(peaks), 1, result.stdout)
+        self.assertTrue(3 << 20 < peaks[0] < 40 << 20, peaks)
+
     def test_ends_at_its_time(self):
         begin = time.monotonic()
         result = run("-q", "-w", "0", "-m", "1000", "--max-time", "300ms", "-N", "sleep 0.1",
@@ -170,6 +190,7 @@ class Exports(unittest.TestCase):
             path = pathlib.Path(folder)
             result = run("-q", "-r", "8", "-N", "--export-csv", path / "t.csv",
                          "--export-markdown", path / "t.md", "--export-json", path / "t.json",
+                         "--export-asciidoc", path / "t.adoc", "--export-orgmode", path / "t.org",
                          "-o", path / "page", "--json=" + str(path / "r.json"),
                          "--command-name", "one", "sleep 0.01", "sleep 0.02")
             self.assertEqual(result.returncode, 0, result.stderr)
@@ -177,6 +198,8 @@ class Exports(unittest.TestCase):
             self.assertEqual([row["command"] for row in rows], ["one", "sleep 0.02"])
             self.assertGreater(float(rows[1]["ratio"]), 1)
             self.assertEqual(len((path / "t.md").read_text().splitlines()), 4)
+            self.assertEqual(len((path / "t.adoc").read_text().splitlines()), 6)
+            self.assertEqual(len((path / "t.org").read_text().splitlines()), 4)
             data = json.loads((path / "t.json").read_text())["results"]
             self.assertEqual(len(data[0]["times"]), 8)
             record = json.loads((path / "r.json").read_text())

@@ -31,7 +31,8 @@ struct TimeOptions : StudyOptions {
   std::optional<int> fewest;  // null: the usual number, or that of -M
   std::string min_time = "3", max_time, precision = "1%", timeout;
   bool no_shell = false, show_output = false;
-  std::string export_json, export_csv, export_markdown;
+  std::string export_json, export_csv, export_markdown, export_asciidoc, export_orgmode;
+  std::string reference, sort = "command";
   std::string command_line;
 };
 
@@ -80,6 +81,13 @@ std::vector<lab::TimeContender> contenders_of(const TimePlan& plan,
              [&timed, stop_requested](double timeout_seconds) {
                return lab::run_child(timed.command, {.timeout_seconds = timeout_seconds,
                                                      .stop_requested = stop_requested,
+                                                     .most_kept_bytes = 0});
+             },
+         .run_for_peak =
+             [&timed, stop_requested](double timeout_seconds) {
+               return lab::run_child(timed.command, {.timeout_seconds = timeout_seconds,
+                                                     .stop_requested = stop_requested,
+                                                     .small_peaks = true,
                                                      .most_kept_bytes = 0});
              },
          .prepare = [&timed, stop_requested] { run_around(timed.prepare, stop_requested); },
@@ -131,14 +139,19 @@ void write_exports(const TimeOptions& options, const std::vector<lab::TimeConten
     core::write_output(options.export_json, lab::export_json(contenders, timings));
   if (!options.export_csv.empty())
     core::write_output(options.export_csv, lab::export_csv(contenders, timings));
-  if (!options.export_markdown.empty())
-    core::write_output(options.export_markdown, lab::export_markdown(contenders, timings));
+  for (const auto& [file, markup] : {std::pair{options.export_markdown, lab::Markup::markdown},
+                                     std::pair{options.export_asciidoc, lab::Markup::asciidoc},
+                                     std::pair{options.export_orgmode, lab::Markup::orgmode}}) {
+    if (!file.empty()) core::write_output(file, lab::export_table(contenders, timings, markup));
+  }
 }
 
 void check_exports(const TimeOptions& options) {
   for (const auto& [flag, file] : {std::pair{"--export-json ", options.export_json},
                                    std::pair{"--export-csv ", options.export_csv},
-                                   std::pair{"--export-markdown ", options.export_markdown}}) {
+                                   std::pair{"--export-markdown ", options.export_markdown},
+                                   std::pair{"--export-asciidoc ", options.export_asciidoc},
+                                   std::pair{"--export-orgmode ", options.export_orgmode}}) {
     if (!file.empty() && file != "-") require_writable_file(flag, file);
   }
 }
@@ -162,6 +175,7 @@ void time_commands(const TimeOptions& options) {
       if (hooks.stop_requested()) fmt::print(stderr, "tabane: stopped before a round was whole\n");
       return std::nullopt;
     }
+    if (options.sort == "time") lab::sort_by_time(timings);
     write_exports(options, contenders, timings);
     return lab::time_record(
         topology, contenders, effort, timings,
@@ -259,12 +273,19 @@ std::vector<Option> stream_rows(TimeOptions& options) {
        {.excludes = {"--output"}}},
       {"--export-json FILE", &options.export_json, "Write the times as hyperfine's JSON, and more"},
       {"--export-csv FILE", &options.export_csv, "Write a line of figures for each command"},
-      {"--export-markdown FILE", &options.export_markdown, "Write a table for a README"}};
+      {"--export-markdown FILE", &options.export_markdown, "Write a table for a README"},
+      {"--export-asciidoc FILE", &options.export_asciidoc, "Write the table as AsciiDoc"},
+      {"--export-orgmode FILE", &options.export_orgmode, "Write the table as Emacs org-mode"}};
 }
 
 std::vector<Option> result_rows(TimeOptions& options) {
   return {{"-o,--page DIR", &options.output, "Write the page, the figures and the JSON into DIR"},
           options.json.row(),
+          {"--sort ORDER",
+           &options.sort,
+           "Show the results in the order of the commands (command, the default), or the fastest "
+           "first (time)",
+           {.choices = {"command", "time"}}},
           {"--wide", &options.wide, "Do not fit tables to the width of the terminal"},
           {"-q,--quiet", &options.quiet, "Show no progress and no warnings"}};
 }
@@ -273,6 +294,8 @@ int run(TimeOptions& options, const Given& given) {
   if (options.no_shell) options.request.shell = "none";
   if (options.show_output) options.request.output = "inherit";
   options.command_line = given.line();
+  auto& commands = options.request.commands;
+  if (!options.reference.empty()) commands.insert(commands.begin(), options.reference);
   try {
     time_commands(options);
   } catch (const lab::CommandFailed& error) {
@@ -287,7 +310,9 @@ Definition define() {
   return {table({{"COMMAND",
                   &options->request.commands,
                   "Command lines, each one argument; the others are compared with the first",
-                  {.required = true}}},
+                  {.required = true}},
+                 {"--reference COMMAND", &options->reference,
+                  "Compare with this command, as if it was the first; useful with -P and -L"}},
                 effort_rows(*options), surroundings_rows(options->request), stream_rows(*options),
                 result_rows(*options)),
           [options](const Given& given) { return run(*options, given); }};

@@ -89,6 +89,12 @@ class Winner(InFolder):
         self.assertIn("metric '^speed ([0-9]+)$'", result.stdout)
         self.assertIn("--metric '^speed", self.record()["command_line"])
 
+    def test_may_be_the_memory_of_a_small_command(self):
+        result = self.tune("-r", "24", "--goal", "memory", "--vary", "m=4,1", "--only", "m", "--",
+                           "dd", "if=/dev/zero", "of=/dev/null", "bs={m}M", "count=1")
+        self.assertEqual(result.returncode, 0, result.stderr)
+        self.assertRegex(result.stdout, r"m 1: [12]\.\d+ .* times as\s+good as you started it")
+
     def test_is_printed_as_a_batch_script(self):
         result = self.tune(*VARIED, "--export", "slurm", "--", *SLOW)
         self.assertIn("#SBATCH --ntasks=1", result.stdout)

@@ -178,14 +178,17 @@ TunedCommand::Measured TunedCommand::measure(std::size_t candidate, double run_l
   const std::vector<lab::ChildCommand> started = commands(plan_.setting(levels), as_printed);
   Measured measured;
   double seconds = 0, cpu = 0, peak = 0;
+  bool peak_known = true;  // runs are not repeated for it
   for (int i = 0; i < repeat_; ++i) {
     const double left = limit - seconds;
     const lab::ChildRun run = run_children(started, {.timeout_seconds = std::min(run_limit, left),
                                                      .stop_requested = stop_requested_,
-                                                     .ends_first_without_memory = true});
+                                                     .ends_first_without_memory = true,
+                                                     .small_peaks = judging_.goal == Goal::memory});
     seconds += run.seconds;
     cpu += run.user_seconds + run.system_seconds;
     peak = std::max(peak, run.peak_bytes.value_or(0));
+    peak_known = run.peak_bytes.has_value();
     measured.last = run;
     measured.timed_out = run.timed_out;
     measured.stopped = run.timed_out && left <= run_limit;
@@ -206,7 +209,8 @@ TunedCommand::Measured TunedCommand::measure(std::size_t candidate, double run_l
       measured.value = std::max(cpu / n, 1e-6);
       break;
     case Goal::memory:
-      measured.value = std::max(peak, 1.0);
+      measured.value = peak;
+      if (!peak_known) measured.refused = "its peak memory is too small to be known";
       break;
     case Goal::cost:
       measured.value = seconds / n * plan_.pus(levels);
@@ -240,6 +244,9 @@ void TunedCommand::try_out(const lab::tune::Budget& budget) {
                                     judging_.timeout_seconds ? "--timeout"
                                     : budget.seconds > 0     ? "all of the budget; see --budget"
                                                              : "see --timeout"));
+    if (judging_.goal == Goal::memory && measured.last.ok() && !measured.last.peak_bytes)
+      throw core::UsageError(
+          "--goal memory: the peak memory of the command is too small to be known");
     if (!measured.refused.empty())
       throw WithLines<core::Error>("the command as started does not work: " + measured.refused,
                                    shown(measured.last));
