@@ -148,12 +148,16 @@ const void* last_level_cache(hwloc_topology_t topology, hwloc_obj_t pu) {
 
 using Usable = std::function<bool(unsigned)>;
 
-unsigned count_usable(hwloc_const_bitmap_t set, const Usable& usable) {
-  unsigned count = 0;
+std::vector<unsigned> usable_of(hwloc_const_bitmap_t set, const Usable& usable) {
+  std::vector<unsigned> found;
   for (int i = hwloc_bitmap_first(set); i >= 0; i = hwloc_bitmap_next(set, i)) {
-    if (usable(static_cast<unsigned>(i))) ++count;
+    if (usable(static_cast<unsigned>(i))) found.push_back(static_cast<unsigned>(i));
   }
-  return count;
+  return found;
+}
+
+unsigned count_usable(hwloc_const_bitmap_t set, const Usable& usable) {
+  return static_cast<unsigned>(usable_of(set, usable).size());
 }
 
 std::vector<CacheLevel> read_caches(hwloc_topology_t topology, const Usable& usable) {
@@ -162,13 +166,14 @@ std::vector<CacheLevel> read_caches(hwloc_topology_t topology, const Usable& usa
     CacheLevel level{.level = static_cast<int>(i) + 1};
     hwloc_obj_t cache = nullptr;
     while ((cache = hwloc_get_next_obj_by_type(topology, kCacheTypes[i], cache))) {
-      const unsigned sharing = count_usable(cache->cpuset, usable);
-      if (sharing == 0 || cache->attr->cache.size == 0) continue;
+      const std::vector<unsigned> sharing = usable_of(cache->cpuset, usable);
+      if (sharing.empty() || cache->attr->cache.size == 0) continue;
       if (level.instances++ == 0) {
         level.bytes = cache->attr->cache.size;
         level.line_bytes = cache->attr->cache.linesize;
-        level.pus_sharing = sharing;
+        level.pus_sharing = static_cast<unsigned>(sharing.size());
       }
+      level.pus.push_back(sharing);
     }
     if (level.instances > 0) levels.push_back(level);
   }
@@ -284,6 +289,17 @@ struct Topology::Data : Machine {};
 Topology Topology::detect() { return load(nullptr); }
 
 Topology Topology::synthetic(const std::string& description) { return load(&description); }
+
+std::string Topology::xml() {
+  const Opened opened = open_topology(nullptr);
+  char* text = nullptr;
+  int bytes = 0;
+  if (!opened.handle || hwloc_topology_export_xmlbuffer(opened.handle.get(), &text, &bytes, 0) != 0)
+    return "";
+  std::string xml(text);
+  hwloc_free_xmlbuffer(opened.handle.get(), text);
+  return xml;
+}
 
 Topology Topology::load(const std::string* synthetic) {
   auto data = std::make_shared<Data>();

@@ -28,11 +28,12 @@ struct Pu {
 };
 
 struct CacheLevel {
-  int level = 0;             // 1, 2, 3 …; data or unified
-  std::uint64_t bytes = 0;   // of one instance
-  unsigned line_bytes = 0;   // 0: not known
-  unsigned instances = 0;    // among the usable PUs
-  unsigned pus_sharing = 0;  // usable PUs on the first instance
+  int level = 0;                           // 1, 2, 3 …; data or unified
+  std::uint64_t bytes = 0;                 // of one instance
+  unsigned line_bytes = 0;                 // 0: not known
+  unsigned instances = 0;                  // among the usable PUs
+  unsigned pus_sharing = 0;                // usable PUs on the first instance
+  std::vector<std::vector<unsigned>> pus;  // of each instance: os indices of its usable PUs
 };
 
 struct NumaNode {
@@ -54,6 +55,10 @@ class Topology {
   static Topology detect();
   // Reads a synthetic machine, for example "pack:4 core:4 pu:1". throws: UsageError.
   static Topology synthetic(const std::string& description);
+
+  // The machine of detect() in hwloc's own XML, as lstopo writes it; empty where hwloc cannot.
+  // throws: as detect().
+  static std::string xml();
 
   bool is_this_machine() const;
 

@@ -75,6 +75,8 @@ TEST(Topology, CountsCacheInstancesAndTheirSharers) {
   ASSERT_TRUE(machine.cache(2));
   EXPECT_EQ(machine.cache(2)->instances, 8u);
   EXPECT_EQ(machine.cache(2)->pus_sharing, 4u);
+  ASSERT_EQ(machine.cache(2)->pus.size(), 8u);
+  EXPECT_EQ(machine.cache(2)->pus[7], (std::vector<unsigned>{28, 29, 30, 31}));
   EXPECT_FALSE(machine.cache(4));
   EXPECT_EQ(machine.caches().front().level, 2);
 }

@@ -46,6 +46,9 @@ class Survey(unittest.TestCase):
         self.assertEqual(len(survey["checklist"]), 12)
         self.assertIn("latency.add", (self.folder / "report.html").read_text())
         self.assertIn(str(self.folder / "report.html"), result.stdout)
+        self.assertIn('class="pu"', (self.folder / "topology.svg").read_text())
+        shown = tabane("run", "--hardware", HWLOC_XMLFILE=str(self.folder / "topology.xml"))
+        self.assertTrue(shown.stdout.startswith("available: "), shown.stderr)
 
     def test_json_goes_to_stdout_alone(self):
         result = tabane("survey", *FAST, "--json")

@@ -18,6 +18,7 @@
 #include "tabane/lab/probe.h"
 #include "tabane/lab/survey/disturbances.h"
 #include "tabane/lab/survey/survey.h"
+#include "tabane/lab/survey/topology_picture.h"
 #include "tabane/program/command.h"
 #include "tabane/program/layout.h"
 #include "tabane/program/output.h"
@@ -140,11 +141,14 @@ lab::Hooks make_hooks(const Options& options, ProgressLine& progress, bool to_di
   return hooks;
 }
 
-void write_results(const Options& options, const lab::Record& record, bool to_directory) {
+void write_results(const Options& options, const lab::Record& record,
+                   const core::Topology& topology, bool to_directory) {
   options.json.write(lab::to_json(record));
   if (!to_directory) return;
   const std::filesystem::path directory = options.directory;
   core::write_output(directory / "survey.json", lab::to_json(record).dump(1) + "\n");
+  core::write_output(directory / "topology.svg", lab::topology_svg(topology, record));
+  core::write_output(directory / "topology.xml", core::Topology::xml());
   if (const auto remark = lab::write_report(record, directory)) {
     fmt::print(stderr, "tabane: {}\n", *remark);
   }
@@ -182,7 +186,7 @@ void run(Options& options) {
     if (!options.json.to_stdout()) print_end(record);
     print_warnings(record);
   }
-  write_results(options, record, to_directory);
+  write_results(options, record, topology, to_directory);
   if (!record.complete) fmt::print(stderr, "tabane: stopped; what was measured is kept\n");
   StopOnSignal::die_as_asked();
 }
@@ -200,8 +204,8 @@ Definition define() {
        {"--quick", &options->quick,
         "Take about 30 s, with fewer samples and passes; intervals cover only that time"},
        {"-o,--output DIR", &options->given_directory,
-        "Write survey.json, report.html and the figures into DIR (default tabane-report, with "
-        "a date if it holds a survey)"},
+        "Write survey.json, report.html, the figures, and topology.svg and .xml, which show the "
+        "machine, into DIR (default tabane-report, with a date if it holds a survey)"},
        {"--force", &options->force, "Replace the survey that DIR holds"},
        {"--wait-idle[=TIME]", [options](const Words& words) { options->wait_idle = words.back(); },
         "Wait until other programs are idle, at most for TIME (default 60s)"},
