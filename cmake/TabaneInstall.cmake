@@ -37,11 +37,13 @@ install(TARGETS tabane RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
 
 # Man page and completions are made by the program itself, from the definitions of its options.
 set(generated ${PROJECT_BINARY_DIR}/documents)
-file(MAKE_DIRECTORY ${generated})
+file(MAKE_DIRECTORY ${generated}/man1)
 add_custom_command(
   OUTPUT ${generated}/tabane.1 ${generated}/tabane ${generated}/_tabane ${generated}/tabane.fish
   COMMAND tabane generate-docs man --template ${PROJECT_SOURCE_DIR}/docs/tabane.1.in
           -o ${generated}/tabane.1
+  COMMAND tabane generate-docs man-pages --template ${PROJECT_SOURCE_DIR}/docs/tabane.1.in
+          -o ${generated}/man1
   COMMAND tabane generate-docs bash -o ${generated}/tabane
   COMMAND tabane generate-docs zsh -o ${generated}/_tabane
   COMMAND tabane generate-docs fish -o ${generated}/tabane.fish
@@ -49,6 +51,7 @@ add_custom_command(
   VERBATIM)
 add_custom_target(tabane_documents ALL DEPENDS ${generated}/tabane.1)
 install(FILES ${generated}/tabane.1 DESTINATION ${CMAKE_INSTALL_MANDIR}/man1)
+install(DIRECTORY ${generated}/man1/ DESTINATION ${CMAKE_INSTALL_MANDIR}/man1)
 install(FILES ${generated}/tabane DESTINATION ${CMAKE_INSTALL_DATADIR}/bash-completion/completions)
 install(FILES ${generated}/_tabane DESTINATION ${CMAKE_INSTALL_DATADIR}/zsh/site-functions)
 install(FILES ${generated}/tabane.fish

@@ -129,32 +129,65 @@ std::string verbs_text(const Verb& program, About about) {
   throw core::UsageError(fmt::format("@about {}@: there is no such verb", about.begin()->first));
 }
 
-// Returns the man page: a template in which "@synopsis@" stands for a line for each verb,
-// "@options@" for the program's own options, and "@verbs@" for the sections of the verbs, of which
-// the lines before it that follow "@about VERB@" tell. throws: as verbs_text().
-std::string man_page(const Verb& program, const std::string& page_template) {
-  std::istringstream lines(page_template);
-  About about;
-  std::string page;
-  std::string* to = &page;
-  for (std::string line; std::getline(lines, line);) {
-    if (line.starts_with("@about ") && line.ends_with('@')) {
-      to = &about[line.substr(7, line.size() - 8)];
-    } else if (line == "@verbs@") {
-      to = &page;
-      page += verbs_text(program, about);
-    } else if (line == "@synopsis@") {
-      page += synopsis(program);
-    } else if (line == "@options@") {
-      page += table_of(documented(program, ""));
-    } else {
-      *to += line + "\n";
-    }
-  }
+// Returns the text with the version of the program where it says "@version@".
+std::string with_version(std::string page) {
   const std::string mark = "@version@";
   if (const std::size_t at = page.find(mark); at != std::string::npos)
     page.replace(at, mark.size(), lab::version());
   return page;
+}
+
+// A template in which "@synopsis@" stands for a line for each verb, "@options@" for the program's
+// own options, and "@verbs@" for the sections of the verbs, of which the lines before it that
+// follow "@about VERB@" tell.
+struct Template {
+  std::vector<std::string> lines;  // without what is about verbs
+  About about;
+};
+
+Template template_of(const std::string& text) {
+  std::istringstream lines(text);
+  Template read;
+  std::string* about = nullptr;
+  for (std::string line; std::getline(lines, line);) {
+    if (line.starts_with("@about ") && line.ends_with('@')) {
+      about = &read.about[line.substr(7, line.size() - 8)];
+      continue;
+    }
+    if (line == "@verbs@") about = nullptr;
+    if (about != nullptr)
+      *about += line + "\n";
+    else
+      read.lines.push_back(line);
+  }
+  return read;
+}
+
+// throws: as verbs_text().
+std::string man_page(const Verb& program, const Template& from) {
+  std::string page;
+  for (const std::string& line : from.lines) {
+    page += line == "@verbs@"      ? verbs_text(program, from.about)
+            : line == "@synopsis@" ? synopsis(program)
+            : line == "@options@"  ? table_of(documented(program, ""))
+                                   : line + "\n";
+  }
+  return with_version(std::move(page));
+}
+
+// The page of one verb: tabane-time(1).
+std::string man_page_of(const Verb& program, const Verb& verb, const About& about) {
+  const std::string name = fmt::format("{} {}", program.name, verb.name);
+  const auto said = about.find(verb.name);
+  std::string page = fmt::format(
+      ".TH {}\\-{} 1 \"\" \"tabane @version@\" \"User Commands\"\n.SH NAME\n{}\\-{} \\- {}\n"
+      ".SH SYNOPSIS\n\\fB{}\\fR{}\n.SH DESCRIPTION\n{}.SH OPTIONS\n{}",
+      in_capitals(program.name), in_capitals(verb.name), program.name, roff(verb.name),
+      roff(verb.what), roff(name), roff(usage(whole(verb), name).substr(name.size())),
+      said != about.end() ? said->second : roff(verb.what) + ".\n", options_text(verb));
+  if (const char* examples = whole(verb).examples; examples != nullptr)
+    page += fmt::format(".SH EXAMPLES\n.EX\n{}\n.EE\n", roff(examples));
+  return with_version(page + fmt::format(".SH SEE ALSO\n.BR {} (1)\n", program.name));
 }
 
 // The program, its verbs and what is below them.
@@ -440,12 +473,20 @@ struct DocumentOptions {
 
 int run(const DocumentOptions& options) {
   const std::string& document = options.document;
-  core::write_output(options.output,
-                     document == "man"
-                         ? man_page(tabane_program, core::read_file(options.page_template))
-                     : document == "bash" ? bash_completion(tabane_program)
-                     : document == "zsh"  ? zsh_completion(tabane_program)
-                                          : fish_completion(tabane_program));
+  if (document == "man-pages") {
+    const Template from = template_of(core::read_file(options.page_template));
+    for (const Verb* verb : documented(tabane_program, "").below)
+      core::write_output(fmt::format("{}/tabane-{}.1", options.output, verb->name),
+                         man_page_of(tabane_program, *verb, from.about));
+    return kOk;
+  }
+  core::write_output(
+      options.output,
+      document == "man"
+          ? man_page(tabane_program, template_of(core::read_file(options.page_template)))
+      : document == "bash" ? bash_completion(tabane_program)
+      : document == "zsh"  ? zsh_completion(tabane_program)
+                           : fish_completion(tabane_program));
   return kOk;
 }
 
@@ -454,9 +495,12 @@ Definition define() {
   return {{{"DOCUMENT",
             &options->document,
             "Which document to write",
-            {.choices = {"man", "bash", "zsh", "fish"}, .required = true}},
+            {.choices = {"man", "man-pages", "bash", "zsh", "fish"}, .required = true}},
            {"--template FILE", &options->page_template, "The man page's source"},
-           {"-o,--output FILE", &options->output, "The file to write", {.required = true}}},
+           {"-o,--output FILE",
+            &options->output,
+            "The file to write, or the folder of man-pages",
+            {.required = true}}},
           [options](const Given&) { return run(*options); }};
 }
 

@@ -88,6 +88,15 @@ same "tabane.1, groups" "$("$tabane" --help | groups_of_help)" \
   "$(sed -n '/^\.SH DESCRIPTION/,/^\.SH OPTIONS/p' "$documents/tabane.1" | grep '^\.S[HS]' |
     sed '1d;$d')"
 
+# Each verb has a page of its own, with its options.
+for verb in $("$tabane" --help | groups_of_help | sed -n 's/^\.SS //p'); do
+  page=$documents/man1/tabane-$verb.1
+  text=$(sed 's/\\-/-/g' "$page")
+  for word in $("$tabane" "$verb" --help | options_of_help | grep -vx -e -h -e --help || true); do
+    grep -qE -- "(^|[^a-z-])$word([^a-z-]|\$)" <<<"$text" || complain "$page: $word is missing"
+  done
+done
+
 # A study's name is offered once, and then the options of that study alone.
 same "bash, study h" "ha8000" "$(offered tabane study h)"
 same "bash, a second study" "" "$(offered tabane study ha8000 ap)"
@@ -119,7 +128,9 @@ if command -v fish >/dev/null; then
   same "fish, a second study" "" "$(offered_by_fish 'tabane study ha8000 ap')"
 fi
 if command -v groff >/dev/null; then
-  said=$(groff -mandoc -Tutf8 -ww -z "$documents/tabane.1" 2>&1)
+  said=$(for page in "$documents"/tabane.1 "$documents"/man1/*; do
+    groff -mandoc -Tutf8 -ww -z "$page" 2>&1
+  done)
   same "groff" "" "$said"
 fi
 [ "$bad" -eq 0 ] && echo "all verbs and options are known"

@@ -24,6 +24,7 @@ require include/tabane/simd/reduction.h
 require include/tabane/team/team.h
 require include/tabane/comm/comm.h
 require share/man/man1/tabane.1
+require share/man/man1/tabane-time.1
 require share/doc/tabane/tabane/tools/encrypt/sealed-format.md
 require share/doc/tabane/tabane/tools/encrypt/security-model.md
 require share/bash-completion/completions/tabane
