@@ -212,6 +212,12 @@ class Comm {
   // pass on, if this is the only rank.
   [[noreturn]] void abort(int code);
 
+  // For simulated machines, see LaunchOptions::machine; elsewhere the clock is real, and compute()
+  // does nothing. now: seconds since some moment. compute: what the rank has done since it last
+  // said so.
+  double now() { return transport_->now(); }
+  void compute(const Work& work) { transport_->compute(work); }
+
   // Says what this rank is doing, for the message if it dies. text: of static storage.
   void set_phase(const char* text) { transport_->set_phase(text); }
 

@@ -18,6 +18,7 @@
 #include "tabane/comm/transport/mpi_module.h"
 #include "tabane/comm/transport/shm/shm_transport.h"
 #include "tabane/comm/transport/shm/world.h"
+#include "tabane/comm/transport/sim/sim_transport.h"
 #include "tabane/core/binding.h"
 #include "tabane/team/job.h"
 #include "tabane/team/places.h"
@@ -215,6 +216,32 @@ void launch_mpi(const LaunchOptions& options, const Collectives& collectives, co
   }
 }
 
+void launch_simulated(const LaunchOptions& options, const Collectives& collectives,
+                      const Function& f) {
+  if (is_one_of_several()) {
+    throw core::UsageError("a simulated machine is one process: start it without an MPI launcher");
+  }
+  sim::Machine machine = sim::machine_named(options.machine, options.ranks);
+  sim::scale(machine, options.machine_changes);
+  check_grid(machine.ranks(), options.grid);
+  int failed = -1;
+  try {
+    sim::run(
+        machine,
+        [&](int, std::unique_ptr<Transport> transport) {
+          Comm comm(collectives.on_top_of(std::move(transport)), collectives.choice);
+          comm.check_collectives(collectives.checked);  // it would take time
+          f(comm);
+        },
+        failed);
+  } catch (const AbortError&) {
+    throw;
+  } catch (...) {
+    if (failed < 0) throw;
+    throw_of_rank(static_cast<std::size_t>(failed), current_exception());
+  }
+}
+
 std::shared_ptr<const ChoiceTable> choice_of(const LaunchOptions& options) {
   if (!options.choice_file.empty()) return ChoiceTable::read(options.choice_file);
   if (options.choice_rules.empty()) return nullptr;
@@ -257,7 +284,9 @@ void launch(const LaunchOptions& options, const std::function<void(Comm&)>& f) {
   const Collectives collectives{choice_of(options),
                                 options.check_collectives || are_checked_by_environment(),
                                 options.put_on_top};
-  if (transport_of(options) == TransportKind::mpi) {
+  if (!options.machine.empty()) {
+    launch_simulated(options, collectives, f);
+  } else if (transport_of(options) == TransportKind::mpi) {
     launch_mpi(options, collectives, f);
   } else {
     launch_shm(options, collectives, f);

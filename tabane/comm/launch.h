@@ -41,6 +41,13 @@ struct LaunchOptions {
   bool check_collectives = false;
   // Called on each rank with its transport; the rank uses what it returns, such as a counted one.
   std::function<std::unique_ptr<Transport>(std::unique_ptr<Transport>)> put_on_top = {};
+  // A machine to simulate (tabane simulate lists them, or a file's name), perhaps with a shape:
+  // "ap1000:16x16". Then the ranks take turns in the calling process, f sees and may change what
+  // the caller has, and Comm::now() is the time that the machine would have taken. The number of
+  // ranks is that of the shape, or gives the shape. transport, placement and message_bytes do not
+  // matter.
+  std::string machine = {};
+  std::string machine_changes = {};  // "setup=0.5,hop=2": see transport/sim/machine.h
   // Called with the plan before the ranks start, in the launching process (under MPI: on rank 0).
   std::function<void(const core::Placement&)> show_placement = {};
 };

@@ -5,7 +5,8 @@
 
 #if defined(TABANE_RANKS_ARE_ON_SHM) && defined(__SANITIZE_THREAD__)
 #include "tabane/comm/transport/shm/threaded_ranks_test.h"
-#elif !defined(TABANE_RANKS_ARE_ON_SHM) && !defined(TABANE_RANKS_ARE_MPI)
+#elif !defined(TABANE_RANKS_ARE_ON_SHM) && !defined(TABANE_RANKS_ARE_MPI) && \
+    !defined(TABANE_RANKS_ARE_SIMULATED)
 #include "tabane/comm/transport/plain_transport_test.h"
 #endif
 
@@ -36,7 +37,13 @@ void run_each(std::initializer_list<int> numbers, const RankFunction& f) {
 
 const bool kAreMpi = false;
 
-#if !defined(TABANE_RANKS_ARE_ON_SHM)
+#if defined(TABANE_RANKS_ARE_SIMULATED)
+const std::initializer_list<int> kWorlds{1, 2, 3, 4, 7, 16};
+void run(int ranks, const RankFunction& f, std::size_t) {
+  // Looks for a message take long, so that tests which look again and again soon have it.
+  launch({.ranks = ranks, .machine = "ap1000", .machine_changes = "byte=0.01,probe=50"}, f);
+}
+#elif !defined(TABANE_RANKS_ARE_ON_SHM)
 const std::initializer_list<int> kWorlds{1, 2, 3, 5, 8};
 void run(int ranks, const RankFunction& f, std::size_t) { run_plain(ranks, f); }
 #elif defined(__SANITIZE_THREAD__)

@@ -1,9 +1,9 @@
 // For tests on ranks. A file of them is compiled once, and linked with each way to run them, which
 // runners_test.cc is compiled for: on the reference transport; on shared memory
-// (TABANE_RANKS_ARE_ON_SHM), with ranks that are processes or, under ThreadSanitizer, threads; and
-// as the ranks of an MPI job (TABANE_RANKS_ARE_MPI), each of which runs all tests, in the same
-// order. A rank may be another process, so it tells what is wrong by an exception, which run()
-// throws.
+// (TABANE_RANKS_ARE_ON_SHM), with ranks that are processes or, under ThreadSanitizer, threads; on a
+// simulated machine (TABANE_RANKS_ARE_SIMULATED); and as the ranks of an MPI job
+// (TABANE_RANKS_ARE_MPI), each of which runs all tests, in the same order. A rank may be another
+// process, so it tells what is wrong by an exception, which run() throws.
 #pragma once
 
 #include <gtest/gtest.h>

@@ -3,7 +3,6 @@
 #include <algorithm>
 
 #include "tabane/comm/collectives.h"
-#include "tabane/core/clock.h"
 #include "tabane/core/error.h"
 
 namespace tabane::comm {
@@ -38,11 +37,12 @@ double StepTable::seconds_of_slowest() const {
 
 Steps::Steps(Comm& comm, std::initializer_list<const char*> names) : comm_(comm), names_(names) {
   TABANE_ASSERT(names.size() <= kMostSteps);
+  since_ = comm.now();  // the first look at a clock may calibrate it
 }
 
 void Steps::stop_current() {
-  const std::uint64_t now = core::ticks_begin();
-  if (current_ != kNone) ticks_[static_cast<std::size_t>(current_)] += now - since_;
+  const double now = comm_.now();
+  if (current_ != kNone) seconds_[static_cast<std::size_t>(current_)] += now - since_;
   since_ = now;
 }
 
@@ -61,10 +61,9 @@ void Steps::leave(int outer) {
 
 StepTable Steps::gather() const {
   const std::size_t steps = names_.size();
-  const double rate = core::tick_rate().ticks_per_second;
   std::vector<StepTime> own(steps);
   for (std::size_t step = 0; step < steps; ++step) {
-    own[step] = {times_[step], static_cast<double>(ticks_[step]) / rate};
+    own[step] = {times_[step], seconds_[step]};
   }
   const bool is_root = comm_.rank() == 0;
   const auto ranks = static_cast<std::size_t>(comm_.size());

@@ -86,8 +86,9 @@ class Steps {
 
   mutable Comm comm_;
   std::vector<const char*> names_;
-  std::array<std::uint64_t, kMostSteps> ticks_{}, times_{};
-  std::uint64_t since_ = 0;
+  std::array<double, kMostSteps> seconds_{};
+  std::array<std::uint64_t, kMostSteps> times_{};
+  double since_ = 0;
   int current_ = kNone;
 };
 

@@ -110,10 +110,10 @@ const char* without_memory(const Group& group, const Call&) {
   return group.board() == nullptr ? "needs memory that the ranks share" : nullptr;
 }
 
-const char* without_native(const Group& group, const Call&) {
-  return group.transport().collectives() == nullptr
-             ? "needs a transport with collectives of its own"
-             : nullptr;
+const char* without_native(const Group& group, const Call& call) {
+  const NativeCollectives* const own = group.transport().collectives();
+  if (own == nullptr) return "needs a transport with collectives of its own";
+  return own->offers(call.kind) ? nullptr : "is not among the transport's own collectives";
 }
 
 // MPI takes min and max of floating-point numbers in whatever way a NaN falls, and an exception of

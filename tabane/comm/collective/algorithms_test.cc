@@ -38,7 +38,8 @@ void check_algorithm(Comm& comm, const Algorithm& algorithm) {
       check_sizes<std::int32_t>(comm, algorithm, {12, 13, 25000}) +
       check_sizes<double>(comm, algorithm, {1, 6, 7, 511, 12500});
   Transport& transport = comm.transport();
-  const bool can = algorithm.name == "native" ? transport.collectives() != nullptr
+  const NativeCollectives* const own = transport.collectives();
+  const bool can = algorithm.name == "native" ? own != nullptr && own->offers(algorithm.kind)
                                               : transport.memory() != nullptr;
   require(served > 0 || !can);
 }

@@ -303,16 +303,22 @@ messages scatter_varying    *  *   direct
 messages all_gather_varying *  *   ring
 
 native   barrier     *   *     native
+native   barrier     *   *     messages
 native   broadcast   *   *     native
+native   broadcast   *   *     binomial
 native   reduce      *   *     native
 native   reduce      *   *     tree
 native   all_reduce  *   *     native
 native   all_reduce  *   4K    recursive_doubling
 native   all_reduce  *   *     reduce_scatter
 native   scatter     *   *     native
+native   scatter     *   *     direct
 native   gather      *   *     native
+native   gather      *   *     direct
 native   all_gather  *   *     native
+native   all_gather  *   *     ring
 native   all_to_all  *   *     native
+native   all_to_all  *   *     pairwise
 native   scan        *   *     doubling
 native   exscan      *   *     doubling
 native   reduce_scatter     *  *   pairwise

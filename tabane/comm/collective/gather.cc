@@ -144,9 +144,10 @@ void gather_binomial(Group& group, const Call& call) {
 
 void gather_native(Group& group, const Call& call) {
   if (is_too_large_for_native(group, call)) return gather_direct(group, call);
-  if (group.rank() != call.root) return native(group).gather(call.in, {}, call.root);
+  const bool cyclic = call.layout == Layout::cyclic;
+  if (group.rank() != call.root) return native(group).gather(call.in, {}, call.root, cyclic);
   const Blocks blocks(group, call);
-  native(group).gather(call.in, blocks.all(), call.root);
+  native(group).gather(call.in, blocks.all(), call.root, cyclic);
   blocks.sort();
 }
 

@@ -21,7 +21,7 @@ class Below : public NativeCollectives {
   bool all_reduce(std::span<std::byte> values, const Combine& combine) override {
     return combined(Kind::all_reduce, values, combine, 0);
   }
-  void gather(std::span<const std::byte> block, std::span<std::byte> all, int root) override {
+  void gather(std::span<const std::byte> block, std::span<std::byte> all, int root, bool) override {
     require_small(block.size() * static_cast<std::size_t>(comm_.size()));
     comm::gather(comm_, block, all, root);
   }

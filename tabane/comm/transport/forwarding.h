@@ -48,6 +48,8 @@ class ForwardingTransport : public Transport {
   void abort_job(int code) override { below_->abort_job(code); }
   void set_phase(const char* text) override { below_->set_phase(text); }
   std::atomic<const char*>& call() override { return below_->call(); }
+  double now() override { return below_->now(); }
+  void compute(const Work& work) override { below_->compute(work); }
 
  protected:
   Transport& below() { return *below_; }

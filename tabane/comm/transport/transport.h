@@ -15,6 +15,7 @@
 
 #include "tabane/comm/message.h"
 #include "tabane/comm/operation.h"
+#include "tabane/core/clock.h"
 
 namespace tabane::comm {
 
@@ -115,6 +116,7 @@ class Backgrounds {
     std::erase(progressing_, &background);
   }
 
+  bool progresses() const { return !progressing_.empty(); }
   void progress() {
     if (!progressing_.empty()) call(progressing_, &Background::progress);
   }
@@ -188,6 +190,8 @@ struct MemoryRequest {
 class NativeCollectives {
  public:
   virtual ~NativeCollectives() = default;
+  // Whether it has this one. The same on all ranks.
+  virtual bool offers(Kind /*kind*/) const { return true; }
   // The most bytes of all ranks together that gather, scatter, all_gather and all_to_all take. The
   // same on all ranks.
   virtual std::size_t most_bytes() const { return SIZE_MAX; }
@@ -196,11 +200,19 @@ class NativeCollectives {
   // Returns false, on all ranks, if it does not know the operation.
   virtual bool reduce(std::span<std::byte> values, const Combine& combine, int root) = 0;
   virtual bool all_reduce(std::span<std::byte> values, const Combine& combine) = 0;
-  // Equal blocks, in the order of ranks.
-  virtual void gather(std::span<const std::byte> block, std::span<std::byte> all, int root) = 0;
+  // Equal blocks, in the order of ranks. cyclic: the root will sort their elements in turn.
+  virtual void gather(std::span<const std::byte> block, std::span<std::byte> all, int root,
+                      bool cyclic) = 0;
   virtual void scatter(std::span<const std::byte> all, std::span<std::byte> block, int root) = 0;
   virtual void all_gather(std::span<const std::byte> block, std::span<std::byte> all) = 0;
   virtual void all_to_all(std::span<const std::byte> out, std::span<std::byte> in) = 0;
+};
+
+// What a rank computes between its messages. kind: of static storage, for a machine that has other
+// rates for it; empty: none.
+struct Work {
+  std::string_view kind = {};
+  double operations = 0, bytes = 0;
 };
 
 // Messages of one pair under one tag arrive in the order in which they were sent. A rank can send
@@ -257,6 +269,13 @@ class Transport {
   // Ends all ranks of the world at once; does not return. throws: AbortError where this rank cannot
   // be ended so, because it is the launching process or a thread of it.
   virtual void abort_job(int code) = 0;
+
+  // Seconds since some moment, the same for all ranks where it is simulated. Results ask this clock
+  // and no other for the time of ranks.
+  virtual double now() { return core::tick_clock().now(); }
+  // Says what this rank has computed since the last call; where time is simulated, that takes time
+  // now.
+  virtual void compute(const Work& /*work*/) {}
 
   // Says what this rank is doing, for the message if it dies; empty: nothing known. text: of static
   // storage. cost: a store.

@@ -233,7 +233,8 @@ bool MpiCollectives::all_reduce(std::span<std::byte> values, const Combine& comb
   return true;
 }
 
-void MpiCollectives::gather(std::span<const std::byte> block, std::span<std::byte> all, int root) {
+void MpiCollectives::gather(std::span<const std::byte> block, std::span<std::byte> all, int root,
+                            bool) {
   on_blocks(block, all, "MPI_Igather", block.size(),
             [&](const BlockBuffers& at, MPI_Request* request) {
               return MPI_Igather(at.out, at.count, at.type, at.in, at.count, at.type, root, comm_,

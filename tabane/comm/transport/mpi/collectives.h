@@ -26,7 +26,8 @@ class MpiCollectives : public NativeCollectives {
   void broadcast(std::span<std::byte> bytes, int root) override;
   bool reduce(std::span<std::byte> values, const Combine& combine, int root) override;
   bool all_reduce(std::span<std::byte> values, const Combine& combine) override;
-  void gather(std::span<const std::byte> block, std::span<std::byte> all, int root) override;
+  void gather(std::span<const std::byte> block, std::span<std::byte> all, int root,
+              bool cyclic) override;
   void scatter(std::span<const std::byte> all, std::span<std::byte> block, int root) override;
   void all_gather(std::span<const std::byte> block, std::span<std::byte> all) override;
   void all_to_all(std::span<const std::byte> out, std::span<std::byte> in) override;

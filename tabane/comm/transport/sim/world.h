@@ -1,0 +1,166 @@
+// The ranks of a simulated machine: each has a clock, one runs at a time, and where it matters who
+// is first, the one with the least clock. So times and results depend on nothing but the program
+// and the machine's parameters.
+#pragma once
+
+#include <atomic>
+#include <cstddef>
+#include <deque>
+#include <exception>
+#include <functional>
+#include <limits>
+#include <list>
+#include <map>
+#include <memory>
+#include <optional>
+#include <set>
+#include <span>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "tabane/comm/transport/sim/fiber.h"
+#include "tabane/comm/transport/sim/machine.h"
+#include "tabane/comm/transport/transport.h"
+
+namespace tabane::comm::sim {
+
+using Bytes = std::shared_ptr<const std::vector<std::byte>>;
+inline constexpr double kNever = std::numeric_limits<double>::infinity();
+
+struct Message {
+  int group = 0;
+  Arrival arrival;
+  Bytes bytes;
+  double at = 0;  // microseconds; when it is there
+};
+
+// A receive that has not ended.
+struct Receive {
+  int group = 0;
+  int from = 0;
+  Label label;
+  std::optional<Message> message;  // may still be on its way
+};
+
+// What one rank gives to a collective of the machine's own, and takes.
+struct Part {
+  std::span<const std::byte> in;
+  std::span<std::byte> out;
+  bool has_come = false;
+};
+
+struct GroupState {
+  int id = 0;
+  std::vector<int> members;   // ranks of the world
+  int rows = 0, columns = 0;  // of the torus that it is on
+  // The collective that some ranks are in; the last one to come does the work for all.
+  Kind kind = Kind::barrier;
+  std::vector<Part> parts;
+  int come = 0;
+  double last = 0;
+  std::uint64_t ended = 0;
+};
+
+// What a rank waits for, for messages.
+struct Awaited {
+  const GroupState* group = nullptr;
+  int peer = any_source;  // of the group
+  int tag = any_tag;
+  bool is_collective = false;
+};
+
+class World {
+ public:
+  explicit World(Machine of);
+
+  // Calls f on every rank and returns when all have returned. throws: what f threw on the rank that
+  // failed first, whose number is then in failed(); core::Error if ranks wait for each other.
+  void run(const std::function<void(int)>& f);
+  int failed() const { return failure_ ? failure_->rank : -1; }
+
+  const Machine machine;
+
+  // --- for transports, from the rank that is running ---
+
+  struct Rank {
+    int number = 0;
+    double now = 0;  // microseconds
+    Backgrounds backgrounds;
+    std::atomic<const char*> phase{nullptr}, call{nullptr};
+
+   private:
+    friend class World;
+    enum class State : std::uint8_t { ready, waiting, ended };
+
+    std::unique_ptr<Fiber> fiber;
+    State state = State::ready;
+    double next = 0;                   // when it goes on, if it is in the queue
+    bool wakes_for_any = false;        // waiting: for whatever message comes
+    const Receive* receive = nullptr;  // waiting for this one
+    const Awaited* awaited = nullptr;
+    std::list<Message> arrived;      // no receive is for them yet
+    std::vector<Receive*> receives;  // in the order in which they were begun
+    int receives_from_any = 0;
+    std::uint64_t looks_in_vain = 0;
+  };
+  Rank& rank(int number) { return *ranks_[static_cast<std::size_t>(number)]; }
+
+  const std::shared_ptr<GroupState>& all() const { return all_; }
+  std::shared_ptr<GroupState> join(const GroupState& parent, int self,
+                                   std::span<const int> members);
+
+  void put(int to, Message message);
+  void begin(Rank& self, Receive& receive);
+  void cancel(Rank& self, Receive& receive);
+  // Waits until the message is there, and takes the receive from the list. throws, all that follow:
+  // core::LostError.
+  void finish(Rank& self, const GroupState& group, Receive& receive);
+  // Whether its message is there. cost: that of a look.
+  bool is_there(Rank& self, const GroupState& group, const Receive& receive);
+  const Message* find(Rank& self, const GroupState& group, int from, const Label& label);
+  // Waits for a change until ready(all_events), which is asked at the least clock if all events
+  // count.
+  void wait(Rank& self, const Awaited& awaited, bool all_events, const Receive* receive,
+            const std::function<bool(bool)>& ready);
+  // Ends the wait of a rank.
+  void wake(Rank& one, double at);
+
+  void throw_if_failed() const;
+
+ private:
+  using State = Rank::State;
+  struct Failure {
+    int rank;  // -1: ranks wait for each other
+    std::string text;
+    std::exception_ptr thrown;
+  };
+  struct Forming {
+    std::shared_ptr<GroupState> group;
+    int joined = 0;
+  };
+
+  static bool waits_for(const Rank& one, int number);
+  void live(Rank& self, const std::function<void(int)>& f);
+  void fail(int rank, std::string text, std::exception_ptr thrown);
+  void enqueue(Rank& one, double at);
+  void switch_from(Rank& self);
+  void yield(Rank& self);  // to ranks whose clocks are less
+  void look(Rank& self);
+  void match_arrived(Rank& self, double until);
+  double next_event(const Rank& self) const;
+  void throw_if_in_vain(const Rank& self, const Awaited& awaited) const;
+  std::string deadlock() const;
+  std::string describe(const Rank& one) const;
+  std::shared_ptr<GroupState> make_group(std::vector<int> members);
+
+  std::vector<std::unique_ptr<Rank>> ranks_;
+  std::set<std::pair<double, int>> queue_;  // ready ranks by when they go on
+  Fiber main_;
+  int groups_ = 0;
+  std::shared_ptr<GroupState> all_;
+  std::map<std::pair<int, std::vector<int>>, Forming> forming_;  // by parent and members
+  std::optional<Failure> failure_;
+};
+
+}  // namespace tabane::comm::sim
