@@ -115,7 +115,7 @@ ThreadCounts plan_threads(const AesFolderOptions& options, unsigned pus, Campaig
   if (threads.empty()) threads.push_back(possible);
   std::vector<unsigned> others = threads;
   if (options.threads.empty())
-    std::erase_if(others, [pus](unsigned t) { return t != 1 && t != pus && t != 2 * pus; });
+    std::erase_if(others, [pus](unsigned t) { return t != 1 && t != pus; });
   return {threads, others, std::min(pus, threads.back())};
 }
 
@@ -173,7 +173,7 @@ std::vector<Folder> plan_folders(const AesFolderOptions& options, const FileLoca
 StudyPlan make_plan(const AesFolderOptions& options, const FileLocation& location, unsigned pus,
                     Campaign& campaign) {
   StudyPlan plan;
-  plan.effort = {.fewest = 6, .most = 100, .budget_seconds = 3.5, .warmups = 1};
+  plan.effort = {.fewest = 6, .most = 100, .budget_seconds = 2, .warmups = 1};
   if (options.quick) plan.effort = {.fewest = 6, .most = 10, .budget_seconds = 1, .warmups = 1};
   plan.place_effort = {
       .fewest = 6, .most = 100, .budget_seconds = options.quick ? 5.0 : 30, .warmups = 1};

@@ -17,8 +17,9 @@ Definition define() {
            sizes_row("--sizes LIST", own->sizes, "Sizes of a file (default 128,256,512,1K to 4M)"),
            {"-t,--threads LIST",
             &own->threads,
-            "Numbers of threads (default 1,2,4 to twice the PUs, and for the report's program "
-            "10,20,50,100); the number of PUs is always among them",
+            "Numbers of threads (default 1 and the number of PUs, which is always among them; for "
+            "the "
+            "report's program 1,2,4 to twice the PUs, and 10,20,50,100)",
             {.commas = true}},
            {"-r,--runs N",
             &own->runs,
