@@ -299,6 +299,15 @@ Json system_group(const core::SystemFiles& files, const Environment& known) {
            throttles.empty() ? Json(nullptr) : count_or_null(throttled)}};
 }
 
+// What follows "NAME=" in a line of the text.
+std::optional<std::string> variable_of(const std::string& text, const std::string& name) {
+  const std::string lines = "\n" + text, key = "\n" + name + "=";
+  const std::size_t at = lines.find(key);
+  if (at == std::string::npos) return std::nullopt;
+  const std::size_t begin = at + key.size();
+  return lines.substr(begin, lines.find('\n', begin) - begin);
+}
+
 // Each network device with the controller's driver and numbers, MTU and rate, as far as it has
 // them.
 Json network_group(const core::SystemFiles& files) {
@@ -306,10 +315,11 @@ Json network_group(const core::SystemFiles& files) {
   Json group = Json::object();
   for (const std::string& device : files.names("/sys/class/net")) {
     if (group.size() == kMost) break;
-    const std::string path = "/sys/class/net/" + device, about = path + "/device/uevent";
+    const std::string path = "/sys/class/net/" + device;
+    const std::string about = files.text(path + "/device/uevent").value_or("");
     std::vector<std::string> parts;
-    if (const auto driver = files.field(about, "DRIVER=")) parts.push_back("driver " + *driver);
-    if (const auto numbers = files.field(about, "PCI_ID=")) parts.push_back("PCI " + *numbers);
+    if (const auto driver = variable_of(about, "DRIVER")) parts.push_back("driver " + *driver);
+    if (const auto numbers = variable_of(about, "PCI_ID")) parts.push_back("PCI " + *numbers);
     if (const auto mtu = files.number(path + "/mtu")) parts.push_back(fmt::format("MTU {}", *mtu));
     if (const auto rate = files.number(path + "/speed"); rate && *rate > 0)
       parts.push_back(fmt::format("{} Mbit/s", *rate));
