@@ -105,14 +105,15 @@ struct Setup {
   // few: for allocators that are only compared; fewest: of workloads between.
   std::vector<Shape> shapes = {}, few_shapes = {}, fewest_shapes = {};
   std::size_t tasks = 64;
-  double one_worker_seconds = 0.15;
+  double one_worker_seconds = 0.12;
   int passes = 3;  // so that intervals cover the run and not one moment of it
   // All passes together: of a workload, of one between, of a program that mines.
-  Effort effort{.fewest = 6, .most = 51, .budget_seconds = 27};
-  Effort between_effort{.fewest = 6, .most = 51, .budget_seconds = 6};
-  Effort mining_effort{.fewest = 6, .most = 51, .budget_seconds = 21};
+  Effort effort{.fewest = 6, .most = 51, .budget_seconds = 24};
+  Effort between_effort{.fewest = 6, .most = 51, .budget_seconds = 5};
+  Effort mining_effort{.fewest = 6, .most = 51, .budget_seconds = 20};
   ForkPlan forks{.effort = {.fewest = 6, .most = 150, .budget_seconds = 1.2}};
   std::vector<Result> choices = {}, memory = {};
+  std::map<std::string, Json> expected = {};  // by workload, once a meter has found it
 
   // What the first pass found out holds for all.
   struct Prepared {
@@ -162,7 +163,7 @@ Setup make_setup(int pus, ProcessThreadOptions options, const ProcessThreadMeter
   setup.fewest_shapes = {{1, 1}, {1, pus}, team_of_processes(pus)};
   std::ranges::copy_if(setup.shapes, std::back_inserter(setup.few_shapes), is_compared);
   setup.tasks = static_cast<std::size_t>(std::max(64, 8 * pus));
-  setup.one_worker_seconds = (quick ? 0.04 : 0.15) * std::sqrt(std::max(1.0, pus / 2.0));
+  setup.one_worker_seconds = (quick ? 0.04 : 0.12) * std::sqrt(std::max(1.0, pus / 2.0));
   setup.forks.quick = quick;
   setup.forks.most_bytes = setup.options.most_fork_bytes;
   if (quick) {
@@ -227,7 +228,7 @@ ProcessThreadMeter start_meter(Visit& visit, const Setup& setup, const std::stri
 
 // A workload under an allocator, by its meter.
 struct MeteredWork {
-  const Setup& setup;
+  Setup& setup;
   const Workload& workload;
   std::string allocator;
   ProcessThreadMeter meter;
@@ -235,14 +236,17 @@ struct MeteredWork {
 
   // Returns the requests of all tasks. requests: of a task.
   double prepare(double requests) const {
-    return ask(meter, {{"do", "prepare"},
-                       {"workload", workload.name},
-                       {"tasks", setup.tasks},
-                       {"requests", static_cast<std::uint64_t>(requests)},
-                       {"text_bytes", setup.options.text_bytes},
-                       {"text_directory", setup.options.text_directory},
-                       {"transactions", mining_transactions(setup.options.scale)}})["requests"]
-        .get<double>();
+    Json& expected = setup.expected[workload.name];
+    const Json answer = ask(meter, {{"do", "prepare"},
+                                    {"workload", workload.name},
+                                    {"tasks", setup.tasks},
+                                    {"requests", static_cast<std::uint64_t>(requests)},
+                                    {"text_bytes", setup.options.text_bytes},
+                                    {"text_directory", setup.options.text_directory},
+                                    {"transactions", mining_transactions(setup.options.scale)},
+                                    {"expected", expected}});
+    expected = answer["expected"];
+    return answer["requests"].get<double>();
   }
   Json measure(Shape shape, const std::string& order = "tree") const {
     return ask_about("measure", shape, order);

@@ -79,6 +79,7 @@ struct PreparedWork {
   std::uint64_t requests = 0;  // of all tasks
   // Does the work with a team and checks its result. throws: core::VerificationError.
   std::function<Json(team::Team&)> measure;
+  Json expected = {};  // what a request for the same work may bring, so that it is not found again
 };
 Json report_json(const team::TeamReport& report);
 

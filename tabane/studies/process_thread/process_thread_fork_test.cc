@@ -46,6 +46,20 @@ TEST(ProcessThreadMeter, DoesEveryWorkloadInEveryShape) {
   }
 }
 
+// The plain count is long: another meter is told what it has found.
+TEST(ProcessThreadMeter, ChecksWordsAgainstWhatItIsTold) {
+  const ProcessThreadMeter meter = process_thread_meter();
+  Json request = prepare("words");
+  const Json found = meter(request).at("expected");
+  EXPECT_GT(found.at("words").get<int>(), 0);
+  request["expected"] = found;
+  EXPECT_EQ(meter(request).at("expected"), found);
+  EXPECT_FALSE(meter(measure(1, 1)).contains("error"));
+  request["expected"]["sum"] = found.at("sum").get<std::uint64_t>() / 2;
+  meter(request);
+  EXPECT_EQ(meter(measure(1, 1)).at("kind"), "verification");
+}
+
 TEST(ProcessThreadMeter, TellsHowLongWorkersThatMineTakeToStart) {
   const ProcessThreadMeter meter = process_thread_meter();
   const Json prepared = meter(prepare("mining-values"));

@@ -198,6 +198,8 @@ void add_fork_views(const StudyViews& views) {
                               {children + "from threads", threads},
                               {"one thread, no fork", thread}},
                              "resident memory", "B");
+  // There are more curves than colours.
+  if (curves.series.back().name.starts_with("one thread")) curves.series.back().shape = 2;
   values["ends"] = ends_of(curves);
   const Result* refused = refusal_of(views.record);
   if (refused != nullptr) curves.marks.push_back({*refused->value, "refused"});

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <map>
 #include <memory>
 #include <optional>
 #include <set>
@@ -257,13 +258,17 @@ void creation_time(const StudyViews& mined, const Points& starts, const Factors&
 // What is mined and how it is encrypted, here and in the report.
 void mining_parameters(const StudyViews& mined) {
   const std::string begin = family(mined.record) + ".mining.";
+  const std::map<std::string, const char*> other_ways = {
+      {"columns", "no key switches"}, {"weight", "random, -1, 0 or 1"}, {"relinearised", "no"}};
   const auto is_parameter = [&](const Result& result) {
     return result.name.starts_with(begin) && result.samples.empty();
   };
   const auto row_of = [&](const Result& reported) -> std::vector<Entry> {
     if (!is_parameter(reported)) return {};
-    const Result* here = mined.record.find(reported.name);
-    return {reported.what, here != nullptr ? Entry(here->value, here->unit) : Entry("none"),
+    const auto other = other_ways.find(reported.name.substr(begin.size()));
+    return {reported.what,
+            other != other_ways.end() ? Entry(other->second)
+                                      : published_entry(mined.record, reported.name),
             published_entry(mined.report, reported.name)};
   };
   const auto& all = mined.record.results;

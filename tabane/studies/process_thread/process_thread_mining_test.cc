@@ -76,7 +76,7 @@ TEST(MiningViews, ParametersAreNextToTheReports) {
             "11^7 = 19487171, above the number of transactions");
   EXPECT_EQ(shown("security", "here"), "128");
   EXPECT_EQ(shown("security", "report"), "80");
-  EXPECT_EQ(shown("columns", "here"), "none");
+  EXPECT_EQ(shown("columns", "here"), "no key switches");
   EXPECT_EQ(shown("slots", "here"), "4096");
   EXPECT_EQ(shown("memory", "report"), "about 40 GB");
   EXPECT_THROW(view_of(shown_mining(known_mining()), "the parameters"), std::runtime_error);

@@ -273,7 +273,7 @@ void shares(const StudyViews& views, int pus) {
   Rows table{{"share", "of", "one worker", "threads: speed-up", "processes: speed-up",
               "threads / processes", "report: threads", "report: teams"},
              {}};
-  Curves curves{{"share of large chunks or new keys", "%"}, {"threads / processes", "ratio"}, {}};
+  Curves curves{{"share of large chunks or new keys, %", ""}, {"threads / processes", "ratio"}, {}};
   for (const auto& [of, share_of] :
        {std::pair("large chunks", &Workload::large_share), {"new keys", &Workload::new_share}}) {
     Curve curve{.name = of};
