@@ -112,8 +112,9 @@ std::string result_row(const Result& r) {
   };
   const auto block = r.number_detail("block_bytes_of_the_best");
   std::string row =
-      fmt::format("<tr><th>{}<span class=what>{}{}; version {}</span></th>", escape_html(r.name),
-                  escape_html(r.what), block ? ": " + show(*block, "B") : "", r.version);
+      fmt::format("<tr><th>{}<span class=what>{}{}{}</span></th>", escape_html(r.name),
+                  escape_html(r.what), block ? ": " + show(*block, "B") : "",
+                  r.version > 1 ? fmt::format("; version {}", r.version) : "");
   row += r.value ? fmt::format("<td class=n>{}{}</td>", escape_html(shown(*r.value)), states_of(r))
          : r.reason.empty()
              ? kNone
@@ -204,7 +205,8 @@ std::string results_section(const Record& record) {
   return section("results", "All results",
                  "Medians with their 95 % interval from order statistics: over the passes of a "
                  "survey, which are spread over the whole of it, else over samples. Figures of "
-                 "different versions must not be compared. The lines show the samples in order.",
+                 "different versions (where none is named, it is 1) must not be compared. The "
+                 "lines show the samples in order.",
                  out);
 }
 

@@ -57,7 +57,7 @@ struct Axis {
 
 enum class Role {
   measured,
-  fitted,     // a line through the measured curve before it, in its colour
+  fitted,     // a line through the measured curve before it, drawn above all curves
   published,  // figures of others, drawn apart
 };
 

@@ -223,7 +223,7 @@ TEST(Ap1000Results, KeepEverySampleAndTheFits) {
   EXPECT_EQ(*record.find("ap1000.sum.chosen.all.ranks8")->factors.find("group"), Level("all"));
 }
 
-TEST(Ap1000Charts, ColourLinesAsTheirPointsAndMarkThePus) {
+TEST(Ap1000Charts, DrawFittedLinesInInkAndMarkThePus) {
   const auto figures = make_figures(shown(known()));
   ASSERT_EQ(figures.size(), 8u);  // a broadcast on 8 ranks only is no curve
   EXPECT_EQ(figures[0].id, "ap1000_pingpong_time");
@@ -232,8 +232,9 @@ TEST(Ap1000Charts, ColourLinesAsTheirPointsAndMarkThePus) {
     const std::size_t at = figures[0].script.find("data index " + index);
     return figures[0].script.substr(figures[0].script.find("rgb '", at), 13);
   };
-  EXPECT_EQ(colour_of("0"), colour_of("1"));
-  EXPECT_EQ(colour_of("2"), colour_of("3"));
+  EXPECT_EQ(colour_of("1"), "rgb '#000000'");
+  EXPECT_EQ(colour_of("3"), "rgb '#000000'");
+  EXPECT_NE(colour_of("0"), colour_of("1"));
   EXPECT_NE(colour_of("0"), colour_of("2"));
   EXPECT_NE(figures.back().script.find("'2 PUs'"), std::string::npos) << figures.back().script;
 }

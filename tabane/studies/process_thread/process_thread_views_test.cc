@@ -235,7 +235,7 @@ TEST(ProcessThreadViews, ChosenShapeIsFramed) {
   EXPECT_NE(figures[3].caption.find("because"), std::string::npos);
 }
 
-TEST(ProcessThreadViews, LawIsDrawnInTheColourOfItsPoints) {
+TEST(ProcessThreadViews, LawHasTheColourOfItsPoints) {
   const Record record = shown(known());
   const auto* curves = find_content<Curves>(record, "process_thread.scaling.malloc-large");
   ASSERT_NE(curves, nullptr);
