@@ -18,8 +18,10 @@ int main() try {
 
   std::size_t sum = 0;
   for (const std::size_t one : lengths) sum += one;
-  std::printf("%zu characters in %zu words; process 0 counted %zu of them, process 1 %zu\n", sum,
-              lengths.size(), team.report().tasks[0], team.report().tasks[1]);
+  std::printf(
+      "%zu characters in %zu words; whoever is free takes the next ones: process 0 counted %zu, "
+      "process 1 %zu\n",
+      sum, lengths.size(), team.report().tasks[0], team.report().tasks[1]);
 } catch (const std::exception& error) {
   std::fprintf(stderr, "team_three_lines: %s\n", error.what());
   return 1;

@@ -135,8 +135,8 @@ Definition define() {
            {"--baseline NAME|N", &options->baseline,
             "Compare all others with this record: a name, or its number (default 1)"},
            {"--threshold PERCENT", &options->threshold,
-            "Ignore smaller differences (default 5%); if given, exit with 1 if a figure and its "
-            "whole interval are worse than the baseline by more"},
+            "Ignore differences below this (default 5%). If it is given, the exit code is 1 where "
+            "a figure with its whole interval is worse by more"},
            {"--all", &options->all, "Show also figures where no difference was seen"},
            {"--wide", &options->wide, "Do not fit tables into the terminal"},
            {"-o,--output DIR", &options->output, "Write a page with all charts into DIR"},

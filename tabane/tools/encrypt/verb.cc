@@ -441,11 +441,10 @@ std::vector<Option> key_rows(Options& options) {
        "Read the passphrase from the first line of FILE; without any key, tabane asks for a "
        "passphrase"}};
   if (direction == Direction::encrypt) {
-    rows.push_back(
-        {"--recipient KEY", &options.recipients,
-         "Encrypt for a public key: the text tabane1..., or a FILE with one in each line. The "
-         "option may be repeated, and given together with --key-file or --passphrase-file, one of "
-         "which --resume and --update need"});
+    rows.push_back({"--recipient KEY", &options.recipients,
+                    "Encrypt for a public key: the text tabane1..., or a FILE with one in each "
+                    "line. The option may be repeated, and given together with --key-file or "
+                    "--passphrase-file; --resume and --update need one of these two"});
   } else {
     rows.push_back({"--identity FILE", &options.identities,
                     "Open with the secret keys in FILE, which keygen --pair makes; the option may "
@@ -470,10 +469,9 @@ std::vector<Option> key_rows(Options& options) {
 constexpr const char* kResumeEncrypt =
     "Keep what is complete and current in OUT, do the rest, and remove the temporary files of "
     "killed runs, as --force does. A sealed file is kept if its size, time, key and last chunk are "
-    "right, and the "
-    "manifest of OUT, where there is one, has it so; the chunks before the last are not read. With "
-    "CBC: if the size, the time, and the first and the last block are right. Files that OUT has "
-    "and IN does not have are listed; --update removes them";
+    "right, and the manifest of OUT, where there is one, has it so; the chunks before the last are "
+    "not read. With CBC it is kept if its size, its time, and its first and last block are right. "
+    "Files that OUT has and IN does not have are listed; --update removes them";
 constexpr const char* kResumeDecrypt =
     "Keep what is complete and current in OUT, do the rest, and remove the temporary files of "
     "killed runs, as --force does. A file is kept if its size and time are right and it ends as "
@@ -485,15 +483,15 @@ std::vector<Option> writing_rows(Options& options) {
   const bool encrypts = request.encrypts();
   std::vector<Option> rows = {
       {"--dry-run", &request.dry_run,
-       encrypts ? "Look at everything, write nothing, show what would be done; with --update, list "
-                  "what would be removed"
-                : "Look at everything, write nothing, show what would be done"},
+       encrypts ? "Write nothing, only show what would be done; with --update, list what would be "
+                  "removed"
+                : "Write nothing, only show what would be done"},
       {"--resume", &request.resume, encrypts ? kResumeEncrypt : kResumeDecrypt},
       {"--force",
        &request.force,
        "Replace files that are in OUT, and remove the temporary files (.tabane-*.part) of killed "
-       "runs; if OUT is a single file, from its folder those of yours that nobody has written to "
-       "for an hour and no run has locked. What else is there stays; not with --resume",
+       "runs. If OUT is a single file, only those in its folder are removed that are yours, an "
+       "hour old and in use by no run. All other files stay. Not with --resume",
        {.excludes = {"--resume"}}},
       {"--xattrs", &request.xattrs,
        encrypts ? "Keep extended attributes (user.*) and access control lists of files and "
@@ -502,7 +500,7 @@ std::vector<Option> writing_rows(Options& options) {
                   "that the manifest has"},
       {"--fsync", &request.fsync, "Wait until each file is on the disk before it gets its name"},
       {"--preserve", &request.preserve,
-       "Keep all mode bits, set-user, set-group and sticky, too. Without it sealed files have the "
+       "Keep all mode bits, also set-user, set-group and sticky. Without it sealed files have the "
        "permissions of the plain ones, and decrypted ones those of the manifest within the umask, "
        "or only the owner's where no manifest vouches for them"}};
   if (!encrypts) return rows;
@@ -510,10 +508,10 @@ std::vector<Option> writing_rows(Options& options) {
       std::move(rows),
       std::vector<Option>{
           {"--one-file-system", &options.one_file_system,
-           "Leave out what lies below a directory that another file system is mounted on"},
+           "Stay in one file system: leave out what is mounted below IN"},
           {"--hide-names", &request.hide_names,
-           "Give the files of OUT names that tell nothing; the true names, the directories and the "
-           "links are only in the manifest, without which nobody finds them again"},
+           "Give the files of OUT names that say nothing; only the manifest has the true names, "
+           "the directories and the links, and without it nobody finds them again"},
           {"--update",
            &request.update,
            "Bring OUT up to date by its manifest: seal what is new or has changed, remove what IN "
@@ -533,8 +531,8 @@ std::vector<Option> manifest_rows(Options& options) {
        "or another tree"},
       {"--without-manifest",
        &options.request.without_manifest,
-       "Take the files of a directory as they are, each by itself: nobody can say then which were "
-       "exchanged, renamed, added or put back in an older version, or are missing",
+       "Ignore the manifest, and check each file by itself. Nobody can then say which files were "
+       "exchanged, renamed or added, are missing, or are older versions",
        {.excludes = {"--root"}}}};
   if (options.request.direction == Direction::verify) {
     rows.push_back({"--quick",
@@ -602,8 +600,8 @@ std::vector<Option> path_rows(Options& options) {
     rows.push_back(
         {"PATH",
          &options.paths,
-         "Restore only what this path below IN or shell pattern ('mail/*.txt') fits, and "
-         "what lies below it; several may be given. verify --list shows the paths",
+         "Restore only this path below IN, or what a shell pattern ('mail/*.txt') matches, with "
+         "everything below it; several may be given. verify --list shows the paths",
          {.excludes = {"--without-manifest"}}});
   }
   return rows;
@@ -668,7 +666,7 @@ extern constinit const Verb decrypt_verb{
 
 extern constinit const Verb verify_verb{
     .name = "verify",
-    .what = "Check that a decrypt would succeed, and write nothing",
+    .what = "Check that decrypt would succeed; nothing is written",
     .group = "Protect",
     .examples =
         "  tabane verify --key-file my.key sealed           reads and checks every byte\n"

@@ -170,8 +170,8 @@ Definition define() {
 extern constinit const Verb rekey_verb{
     .name = "rekey",
     .what =
-        "Change the keys and recipients that open an encrypted tree, without touching its files; "
-        "the old ones still open the files that are there",
+        "Change who can open an encrypted tree, without touching its files; former keys still open "
+        "the files that are already there",
     .group = "Protect",
     .examples =
         "  tabane rekey --key-file my.key --add --recipient ann.pub sealed\n"

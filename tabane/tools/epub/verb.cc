@@ -261,17 +261,16 @@ std::vector<Option> terms_rows(BooksOptions& options) {
 }
 
 std::vector<Option> last_rows(BooksOptions& options) {
-  return {
-      {"--force", &options.force,
-       "Replace existing books, and remove from the folders of the new books the "
-       "temporary files (.tabane-*.part) of killed runs: those of yours that nobody has written "
-       "to for an hour and no run has locked"},
-      {"-t,--threads N",
-       &options.threads,
-       "Use N threads; default: one for each PU that may be used",
-       {.range = {1, 4096}}},
-      options.json.row(),
-      {"-q,--quiet", &options.quiet, "Show no progress and no results, only what fails"}};
+  return {{"--force", &options.force,
+           "Replace existing books, and remove the temporary files (.tabane-*.part) of killed runs "
+           "from their folders. Only those are removed that are yours, an hour old and in use by "
+           "no run"},
+          {"-t,--threads N",
+           &options.threads,
+           "Use N threads; default: one for each PU that may be used",
+           {.range = {1, 4096}}},
+          options.json.row(),
+          {"-q,--quiet", &options.quiet, "Show no progress and no results, only what fails"}};
 }
 
 Definition define_protect() {

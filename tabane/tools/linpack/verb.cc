@@ -208,8 +208,8 @@ Definition define() {
               "broadcasts (default 1)",
               {.range = {0, 1}}},
              {"-o,--output FILE", &options->output,
-              "Write x, if it passes the check, to FILE: as NPY if it ends in .npy, otherwise a "
-              "number a line"}},
+              "Write x, if it passes the check, to FILE: as NPY if it ends in .npy, otherwise one "
+              "number in a line"}},
             options->solver.rows()),
       [options](const Given&) { return solve(*options); }};
 }

@@ -163,8 +163,8 @@ Definition define() {
   return {
       table(
           {{"-n N|RxC", &options->size,
-            "Unknowns on each side, or rows and columns of them, on a rectangle of width 1 "
-            "(default: as the arrays given, or 400)"},
+            "Use N x N unknowns, or ROWSxCOLUMNS, on a rectangle of width 1 (default: the size of "
+            "the arrays that are given, or 400)"},
            {"-f VALUE", &options->f,
             "f: a number, or an NPY file with one for each unknown, the first row at the north "
             "side "
@@ -178,13 +178,10 @@ Definition define() {
             "harmonic)",
             {.choices = {"harmonic", "arithmetic"}}},
            {"--boundary SIDE=VALUE,...", &options->boundary,
-            "What is known on the sides north (row 0), south, west and east: u, a square beyond "
-            "the "
-            "outermost unknowns, or neumann: k du/dn, on their outer faces; a number or an NPY "
-            "file "
-            "from west to east or north to south; for example "
-            "west=1,east=neumann,south=neumann:0.5 "
-            "(default: u is 0)"},
+            "What is known on the sides north (row 0), south, west and east: u one square beyond "
+            "the outermost unknowns (west=1), or k du/dn on their outer faces (east=neumann, "
+            "south=neumann:0.5). Both are numbers, or NPY files from west to east or north to "
+            "south (default: u is 0)"},
            {"--tolerance X", &options->solve.tolerance,
             "Stop when the norm of the residual is X times the first one; with --prove, when the "
             "error is at most X times the largest u (default 2e-12)"},

@@ -95,8 +95,8 @@ Tuned read_tuned(const std::string& file, const std::string& command,
 void require_given(const RunOptions& options, const Tuned& tuned) {
   const auto refuse = [&](const std::string& why) {
     throw core::UsageError(
-        fmt::format("--tuned {}: {}: a file brings nothing to run; give what "
-                    "you gave to 'tabane tune'",
+        fmt::format("--tuned {}: {}: a file starts no programs of its own; give the same option as "
+                    "to 'tabane tune'",
                     options.tuned, why));
   };
   if (options.launcher != tuned.launcher)
