@@ -47,8 +47,7 @@ Engine resolve(Engine engine) {
   if (engine == Engine::automatic) return Engine::openssl;
   throw core::UsageError(
       "--engine ipsec-mb: the library is not built in, the processor has no AES instructions, or "
-      "the "
-      "system has not enabled all of its vector registers; legal here: auto, openssl");
+      "the system has not enabled all of its vector registers; legal here: auto, openssl");
 }
 
 Engine cpu_engine(Engine engine) {

@@ -14,9 +14,8 @@
 namespace tabane::crypto {
 namespace {
 
-// Before anything else starts the library, which would read openssl.cnf, where a user may load or
-// leave out any part of it; enter hundreds of names that nothing here asks for; and free, at the
-// end of the process, what goes with it.
+// Before anything else does: without openssl.cnf, names of algorithms that nothing here asks for,
+// and a cleanup at the end of the process.
 [[gnu::constructor]] void start_openssl() {
   OPENSSL_init_crypto(OPENSSL_INIT_NO_LOAD_CONFIG | OPENSSL_INIT_NO_ADD_ALL_CIPHERS |
                           OPENSSL_INIT_NO_ADD_ALL_DIGESTS | OPENSSL_INIT_NO_ATEXIT,

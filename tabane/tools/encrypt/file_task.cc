@@ -16,43 +16,38 @@
 namespace tabane::encrypt {
 namespace {
 
-// Calls rest(byte, size, offset) for what lies behind the first `done` bytes of the places.
-template <class Rest>
-void for_the_rest(std::span<const iovec> places, std::size_t done, std::uint64_t offset,
-                  const Rest& rest) {
-  for (const iovec& place : places) {
-    const std::size_t skipped = std::min(done, place.iov_len);
-    done -= skipped;
-    if (skipped < place.iov_len && !rest(static_cast<std::byte*>(place.iov_base) + skipped,
-                                         place.iov_len - skipped, offset + skipped)) {
-      return;
-    }
-    offset += place.iov_len;
-  }
+std::size_t size_of(std::span<const iovec> places) {
+  std::size_t size = 0;
+  for (const iovec& place : places) size += place.iov_len;
+  return size;
 }
 
+// One call does all, or each place gets its own: what is read or written twice is the same.
 std::size_t read_all_into(int fd, std::span<const iovec> places, std::uint64_t offset,
                           std::string_view what) {
-  const ssize_t first =
+  const std::size_t wanted = size_of(places);
+  const ssize_t got =
       preadv(fd, places.data(), static_cast<int>(places.size()), static_cast<off_t>(offset));
-  std::size_t total = static_cast<std::size_t>(std::max<ssize_t>(first, 0));
-  for_the_rest(places, total, offset, [&](std::byte* at, std::size_t size, std::uint64_t from) {
-    const std::size_t read = core::read_all_at(fd, at, size, from, what);
-    total += read;
-    return read == size;
-  });
+  if (got == static_cast<ssize_t>(wanted)) return wanted;
+  std::size_t total = 0;
+  for (const iovec& place : places) {
+    const std::size_t here =
+        core::read_all_at(fd, place.iov_base, place.iov_len, offset + total, what);
+    total += here;
+    if (here < place.iov_len) break;
+  }
   return total;
 }
 
 void write_all_from(int fd, std::span<const iovec> places, std::uint64_t offset,
                     std::string_view what) {
-  const ssize_t first =
+  const ssize_t put =
       pwritev(fd, places.data(), static_cast<int>(places.size()), static_cast<off_t>(offset));
-  for_the_rest(places, static_cast<std::size_t>(std::max<ssize_t>(first, 0)), offset,
-               [&](const std::byte* at, std::size_t size, std::uint64_t to) {
-                 core::write_all_at(fd, at, size, to, what);
-                 return true;
-               });
+  if (put == static_cast<ssize_t>(size_of(places))) return;
+  for (const iovec& place : places) {
+    core::write_all_at(fd, place.iov_base, place.iov_len, offset, what);
+    offset += place.iov_len;
+  }
 }
 
 // A file system that compresses takes fewer blocks, too.

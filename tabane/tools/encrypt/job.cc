@@ -8,6 +8,7 @@
 #include <iterator>
 #include <memory>
 #include <optional>
+#include <set>
 #include <utility>
 
 #include "tabane/core/error.h"
@@ -55,8 +56,7 @@ std::unique_ptr<crypto::DeviceAes> open_device(const Request& request, const Hoo
   }
 }
 
-// Of the CPU. intel-ipsec-mb tests itself when it starts, which takes longer than what it gains
-// with few bytes.
+// Of the CPU. With few bytes, the self-test of intel-ipsec-mb takes longer than what it gains.
 crypto::Engine engine_for(const Request& request, const Places& places) {
   const bool is_small = places.shape != Shape::stream && places.tree.bytes() < kLargeBytes;
   const bool is_free = request.engine == crypto::Engine::automatic;
@@ -66,14 +66,11 @@ crypto::Engine engine_for(const Request& request, const Places& places) {
 // Paths of what killed jobs have left in a sealed tree that is read without a manifest. Ranks may
 // tell of one twice.
 std::vector<std::string> leftovers_met(JobState& job) {
-  std::vector<std::string> paths;
+  std::set<std::string> paths;
   for (const auto& [file, difference] : job.take_differences()) {
-    paths.push_back(job.tree.path(job.tree.files[file]));
+    paths.insert(job.tree.path(job.tree.files[file]));
   }
-  std::ranges::sort(paths);
-  const auto again = std::ranges::unique(paths);
-  paths.erase(again.begin(), again.end());
-  return paths;
+  return {paths.begin(), paths.end()};
 }
 
 void collect(const JobState& job, JobReport& outcome) {

@@ -102,19 +102,12 @@ std::string reason_of(const Failure& failure) {
   return failure.what;
 }
 
-// Of a list that is not shown to its end.
-std::string rest_text(std::size_t more) {
-  if (more == 0) return "";
-  return fmt::format("and {} more, which -v or --json lists\n", grouped(more));
-}
-
-// A line for each path, as `line` says.
-std::string lines_of(const std::vector<std::string>& paths, std::size_t most,
-                     fmt::format_string<std::string> line) {
+// Lines for the first of a list, and how many more there are.
+std::string lines_of(const auto& list, std::size_t most, const auto& line_of) {
   std::string text;
-  const std::size_t shown = std::min(most, paths.size());
-  for (std::size_t i = 0; i < shown; ++i) text += fmt::format(line, printable(paths[i]));
-  return text + rest_text(paths.size() - shown);
+  for (std::size_t i = 0; i < std::min(most, list.size()); ++i) text += line_of(list[i]);
+  if (list.size() <= most) return text;
+  return text + fmt::format("and {} more, which -v or --json lists\n", grouped(list.size() - most));
 }
 
 lab::Json list_of(const std::vector<std::string>& paths) {
@@ -156,17 +149,10 @@ std::string name_of(Cipher cipher) {
 }
 
 std::string name_of(crypto::Engine engine) {
-  switch (engine) {
-    case crypto::Engine::automatic:
-      return "auto";
-    case crypto::Engine::openssl:
-      return "openssl";
-    case crypto::Engine::ipsec_mb:
-      return "ipsec-mb";
-    case crypto::Engine::opencl:
-      break;
-  }
-  return "opencl";
+  return engine == crypto::Engine::automatic  ? "auto"
+         : engine == crypto::Engine::openssl  ? "openssl"
+         : engine == crypto::Engine::ipsec_mb ? "ipsec-mb"
+                                              : "opencl";
 }
 
 std::string progress_text(const Progress& progress, double bytes_per_second) {
@@ -226,6 +212,21 @@ void add_cbc_warnings(const Request& request, const JobReport& outcome,
   }
 }
 
+void add_warnings_of_out(const JobReport& outcome, std::vector<std::string>& warnings) {
+  if (outcome.free_bytes && *outcome.free_bytes < outcome.bytes_total) {
+    warnings.push_back(fmt::format("where OUT is, {} are free, and IN has {}",
+                                   core::format_bytes(*outcome.free_bytes),
+                                   core::format_bytes(outcome.bytes_total)));
+  }
+  if (outcome.doubtful.empty()) return;
+  const std::size_t more = outcome.doubtful.size() - 1;
+  warnings.push_back(fmt::format(
+      "OUT keeps {}{}, named like a temporary file, but without the mark of one, as on file "
+      "systems without modes such as FAT, or not to be opened: remove it if an interrupted run has "
+      "left it",
+      lossy_utf8(outcome.doubtful.front()), more == 0 ? "" : " and " + files_text(more) + " more"));
+}
+
 }  // namespace
 
 std::vector<std::string> warnings_of(const Request& request, const JobReport& outcome) {
@@ -247,20 +248,7 @@ std::vector<std::string> warnings_of(const Request& request, const JobReport& ou
     }
     warnings.push_back(lossy_utf8(path) + " had changed while it was read, and was read once more");
   }
-  if (outcome.free_bytes && *outcome.free_bytes < outcome.bytes_total) {
-    warnings.push_back(fmt::format("where OUT is, {} are free, and IN has {}",
-                                   core::format_bytes(*outcome.free_bytes),
-                                   core::format_bytes(outcome.bytes_total)));
-  }
-  if (!outcome.doubtful.empty()) {
-    const std::size_t more = outcome.doubtful.size() - 1;
-    warnings.push_back(fmt::format(
-        "OUT keeps {}{}, named like a temporary file, but without the mark of one, as on file "
-        "systems without modes such as FAT, or not to be opened: remove it if an interrupted run "
-        "has left it",
-        lossy_utf8(outcome.doubtful.front()),
-        more == 0 ? "" : " and " + files_text(more) + " more"));
-  }
+  add_warnings_of_out(outcome, warnings);
   if (outcome.version_1_tree) {
     warnings.push_back(
         "this tree is of version 1, which has no manifest: each file was checked alone, and nobody "
@@ -281,23 +269,23 @@ std::string text_of_keys_inside(const crypto::KeyFiles& files, const char* what,
 }
 
 std::string failures_text(const JobReport& outcome, std::size_t most) {
-  std::string text;
-  const std::size_t shown = std::min(most, outcome.failures.size());
-  for (std::size_t i = 0; i < shown; ++i) {
-    const Failure& failure = outcome.failures[i];
-    text += fmt::format("{}: {}\n", printable(failure.path.empty() ? "." : failure.path),
-                        printable(reason_of(failure)));
-  }
-  return text + rest_text(outcome.failures.size() - shown);
+  return lines_of(outcome.failures, most, [](const Failure& failure) {
+    return fmt::format("{}: {}\n", printable(failure.path.empty() ? "." : failure.path),
+                       printable(reason_of(failure)));
+  });
 }
 
 std::string removals_text(const JobReport& outcome, std::size_t most) {
-  return lines_of(outcome.would_remove, most, "would remove: {}\n");
+  return lines_of(outcome.would_remove, most, [](const std::string& path) {
+    return fmt::format("would remove: {}\n", printable(path));
+  });
 }
 
 std::string temporaries_text(const JobReport& outcome, std::size_t most) {
-  return lines_of(outcome.temporaries, most,
-                  "left out: {} is what an interrupted run has left of a file\n");
+  return lines_of(outcome.temporaries, most, [](const std::string& path) {
+    return fmt::format("left out: {} is what an interrupted run has left of a file\n",
+                       printable(path));
+  });
 }
 
 namespace {

@@ -164,17 +164,21 @@ class Scanner {
     } else if (temporaries_ == Temporaries::leave_out && core::is_leftover(name, status.st_mode)) {
       tree_.temporaries.push_back(path_of(directory, name));
     } else {
-      tree_.files.push_back({append_name(tree_.names, name),
-                             static_cast<std::uint64_t>(status.st_size), directory,
-                             status.st_mode & 07777});
-      if (status.st_nlink > 1) {
-        const auto file = static_cast<std::uint32_t>(tree_.files.size() - 1);
-        tree_.shared.push_back({file, {status.st_dev, status.st_ino}});
-      }
-      if (times_) {
-        tree_.times.push_back(
-            packed_time(status.st_mtim.tv_sec, static_cast<std::uint32_t>(status.st_mtim.tv_nsec)));
-      }
+      take_file(directory, name, status);
+    }
+  }
+
+  void take_file(std::uint32_t directory, const char* name, const struct stat& status) {
+    tree_.files.push_back({append_name(tree_.names, name),
+                           static_cast<std::uint64_t>(status.st_size), directory,
+                           status.st_mode & 07777});
+    if (status.st_nlink > 1) {
+      const auto file = static_cast<std::uint32_t>(tree_.files.size() - 1);
+      tree_.shared.push_back({file, {status.st_dev, status.st_ino}});
+    }
+    if (times_) {
+      tree_.times.push_back(
+          packed_time(status.st_mtim.tv_sec, static_cast<std::uint32_t>(status.st_mtim.tv_nsec)));
     }
   }
 

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <atomic>
 #include <chrono>
-#include <exception>
 #include <functional>
 #include <memory>
 #include <optional>
@@ -104,7 +103,11 @@ class Worker {
   void work() {
     while (const std::optional<Taken> taken = queue_.next()) {
       Traced traced(trace_, "unit");
-      if (trace_) tell_unit(*taken->unit, traced);
+      if (trace_) {
+        const Unit& unit = *taken->unit;
+        traced.set_files(job_.tree.path(job_.tree.files[unit.first_file]), unit.files,
+                         bytes_of(unit, job_.tree, queue_.plan()));
+      }
       if (sampler_) sampler_->before(*taken->unit);
       const bool whole = work_on(*taken);
       if (sampler_) sampler_->after(*taken->unit, whole && !job_.stop);
@@ -118,11 +121,6 @@ class Worker {
   }
 
  private:
-  void tell_unit(const Unit& unit, Traced& traced) const {
-    traced.set_files(job_.tree.path(job_.tree.files[unit.first_file]), unit.files,
-                     bytes_of(unit, job_.tree, queue_.plan()));
-  }
-
   // Returns whether all of it was worked on: what is skipped says nothing of the speed.
   bool work_on(const Taken& taken) {
     const Unit& unit = *taken.unit;

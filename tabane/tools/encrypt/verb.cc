@@ -88,11 +88,9 @@ void take_engine(const std::string& given, Request& request) {
 }
 
 crypto::Block block_of(const std::string& hex) {
-  const auto is_digit = [](char c) {
-    return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'f') || (c >= 'A' && c <= 'F');
-  };
   crypto::Block block;
-  if (hex.size() != 2 * block.size() || !std::ranges::all_of(hex, is_digit)) {
+  if (hex.size() != 2 * block.size() ||
+      hex.find_first_not_of("0123456789abcdefABCDEF") != std::string::npos) {
     throw core::UsageError("--iv: an initialisation vector is 32 hexadecimal digits");
   }
   for (std::size_t i = 0; i < block.size(); ++i) {
@@ -475,13 +473,12 @@ constexpr const char* kResumeEncrypt =
 constexpr const char* kResumeDecrypt =
     "Keep what is complete and current in OUT, do the rest, and remove the temporary files of "
     "killed runs, as --force does. A file is kept if its size and time are right and it ends as "
-    "its last chunk says "
-    "(with CBC: its last two blocks); the rest is not read";
+    "its last chunk says (with CBC: its last two blocks); the rest is not read";
 
 std::vector<Option> writing_rows(Options& options) {
   Request& request = options.request;
   const bool encrypts = request.encrypts();
-  std::vector<Option> rows = {
+  return {
       {"--dry-run", &request.dry_run,
        encrypts ? "Write nothing, only show what would be done; with --update, list what would be "
                   "removed"
@@ -503,11 +500,11 @@ std::vector<Option> writing_rows(Options& options) {
        "Keep all mode bits, also set-user, set-group and sticky. Without it sealed files have the "
        "permissions of the plain ones, and decrypted ones those of the manifest within the umask, "
        "or only the owner's where no manifest vouches for them"}};
-  if (!encrypts) return rows;
-  return table(
-      std::move(rows),
-      std::vector<Option>{
-          {"--one-file-system", &options.one_file_system,
+}
+
+std::vector<Option> sealing_rows(Options& options) {
+  Request& request = options.request;
+  return {{"--one-file-system", &options.one_file_system,
            "Stay in one file system: leave out what is mounted below IN"},
           {"--hide-names", &request.hide_names,
            "Give the files of OUT names that say nothing; only the manifest has the true names, "
@@ -521,7 +518,7 @@ std::vector<Option> writing_rows(Options& options) {
            &request.remove_most,
            "Let --update remove what IN no longer has even if that is more than half of the files "
            "in OUT, and more than ten; otherwise it asks on a terminal, or refuses",
-           {.needs = {"--update"}}}});
+           {.needs = {"--update"}}}};
 }
 
 std::vector<Option> manifest_rows(Options& options) {
@@ -613,7 +610,8 @@ Definition define() {
   options->request.direction = direction;
   std::vector<Option> rows = table(path_rows(*options), key_rows(*options));
   if (direction != Direction::verify) rows = table(rows, writing_rows(*options));
-  if (direction != Direction::encrypt) rows = table(rows, manifest_rows(*options));
+  rows = table(rows,
+               direction == Direction::encrypt ? sealing_rows(*options) : manifest_rows(*options));
   return {table(rows, common_rows(*options)), [options](const Given&) {
             return on_ranks(
                 [&](comm::Comm* ranks, bool& lost) { return run(*options, ranks, lost); },
