@@ -308,7 +308,7 @@ Machine machine_named(const std::string& name, int ranks) {
   if (machine.rows == 0) {
     if (ranks == 0) {
       throw core::UsageError(
-          fmt::format("{} has no shape: give it, as in {}:16x16, or ranks", name, name));
+          fmt::format("{} has no shape: give one, as in {}:16x16", name, name));
     }
     machine.rows = static_cast<int>(std::sqrt(ranks));
     while (ranks % machine.rows != 0) --machine.rows;

@@ -1,0 +1,78 @@
+#include "tabane/tools/simulate/halo.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <vector>
+
+#include "tabane/comm/collectives.h"
+#include "tabane/comm/launch.h"
+#include "tabane/comm/transport/sim/machine.h"
+#include "tabane/core/error.h"
+
+namespace tabane::simulate {
+namespace {
+
+struct Neighbour {
+  int rank;
+  std::size_t points;  // of the border between them
+};
+
+int share(int side, int parts, int index) {
+  return static_cast<int>(std::int64_t{side} * (index + 1) / parts) -
+         static_cast<int>(std::int64_t{side} * index / parts);
+}
+
+// Those above, below, left and right: the mesh ends where the machine does, though that is a torus.
+std::vector<Neighbour> neighbours(const comm::sim::Machine& machine, int rank, int rows,
+                                  int columns) {
+  const int row = rank / machine.columns, column = rank % machine.columns;
+  std::vector<Neighbour> all;
+  if (row > 0) all.push_back({rank - machine.columns, static_cast<std::size_t>(columns)});
+  if (row + 1 < machine.rows) {
+    all.push_back({rank + machine.columns, static_cast<std::size_t>(columns)});
+  }
+  if (column > 0) all.push_back({rank - 1, static_cast<std::size_t>(rows)});
+  if (column + 1 < machine.columns) all.push_back({rank + 1, static_cast<std::size_t>(rows)});
+  return all;
+}
+
+}  // namespace
+
+HaloTimes simulate_halo(const std::string& name, const std::string& changes, const Halo& halo) {
+  const comm::sim::Machine machine = comm::sim::machine_named(name, 0);
+  if (halo.side < std::max(machine.rows, machine.columns)) {
+    throw core::UsageError(fmt::format(
+        "a mesh of {} points a side is too small for {}x{} ranks: "
+        "give at least {}",
+        halo.side, machine.rows, machine.columns, std::max(machine.rows, machine.columns)));
+  }
+  HaloTimes times{.ranks = machine.ranks()};
+  double computing = 0;
+  comm::launch({.machine = name, .machine_changes = changes}, [&](comm::Comm& comm) {
+    const int rows = share(halo.side, machine.rows, comm.rank() / machine.columns);
+    const int columns = share(halo.side, machine.columns, comm.rank() % machine.columns);
+    const std::vector<Neighbour> all = neighbours(machine, comm.rank(), rows, columns);
+    std::vector<double> border(static_cast<std::size_t>(std::max(rows, columns)));
+    const double begin = comm.now();
+    for (int step = 0; step < halo.steps; ++step) {
+      for (const Neighbour& one : all) comm.send(one.rank, std::span(border).first(one.points));
+      for (const Neighbour& one : all) comm.recv(one.rank, std::span(border).first(one.points));
+      const double before = comm.now();
+      comm.compute({.kind = "stencil", .operations = halo.operations * rows * columns});
+      computing += comm.now() - before;
+      for (int sum = 0; sum < halo.sums; ++sum) {
+        comm::all_reduce(comm, 1.0, comm::Operation::sum);
+      }
+    }
+    times.seconds = std::max(times.seconds, (comm.now() - begin) / halo.steps);
+  });
+  // All points on one rank take as long as on all ranks one after the other.
+  const double alone = computing / halo.steps;
+  times.computing = alone / machine.ranks() / times.seconds;
+  times.speedup = alone / times.seconds;
+  return times;
+}
+
+}  // namespace tabane::simulate

@@ -1,0 +1,28 @@
+// A halo exchange on a simulated machine: what most solvers on meshes do in each step.
+#pragma once
+
+#include <string>
+
+namespace tabane::simulate {
+
+// A square mesh on the machine's torus. In each step, a rank computes its points, exchanges its
+// borders, of one double a point, with four neighbours, and takes part in some sums of one value.
+struct Halo {
+  int side = 400;
+  int steps = 10;
+  int sums = 2;
+  double operations = 24;  // per point
+};
+
+struct HaloTimes {
+  int ranks = 0;
+  double seconds = 0;    // a step, of all ranks together
+  double computing = 0;  // its share, in the mean of all ranks
+  double speedup = 0;    // over one rank, which only computes
+};
+
+// machine, changes: as comm::LaunchOptions. throws: core::UsageError as comm::launch(), and if the
+// mesh has fewer rows or columns than the machine.
+HaloTimes simulate_halo(const std::string& machine, const std::string& changes, const Halo& halo);
+
+}  // namespace tabane::simulate

@@ -1,0 +1,61 @@
+"""tabane simulate: what it lists and prints, and what it refuses."""
+
+import json
+import subprocess
+import sys
+import tempfile
+import unittest
+from pathlib import Path
+
+PROGRAM = None
+
+
+def run(*arguments):
+    return subprocess.run([PROGRAM, "simulate", *arguments], capture_output=True, text=True,
+                          check=False)
+
+
+class Simulate(unittest.TestCase):
+    def test_lists_machines(self):
+        self.assertIn("ap1000", run().stdout)
+
+    def test_prints_a_machine_that_it_reads_again(self):
+        with tempfile.TemporaryDirectory() as folder:
+            file = Path(folder) / "mine.txt"
+            file.write_text(run("ap1000:2x3", "--parameters", "--set", "barrier=2").stdout)
+            self.assertIn("barrier = 21.2\n", file.read_text())
+            again = run(str(file), "--parameters")
+            self.assertEqual(again.stdout, file.read_text())
+            file.write_text(file.read_text() + "speed = 3\n")
+            refused = run(str(file))
+            self.assertEqual(refused.returncode, 2)
+            self.assertIn(", line 17: no key 'speed': give one of name, shape", refused.stderr)
+
+    def test_says_what_changes_are_worth(self):
+        result = run("ap1000:2x2", "-n", "20", "--steps", "2", "--set", "compute=0.5", "--json")
+        found = json.loads(result.stdout)
+        self.assertEqual(found["ranks"], 4)
+        first, changed = found["rows"]
+        self.assertEqual([first["changes"], changed["changes"]], ["", "compute=0.5"])
+        # 24 operations on each of 100 points take 0.595 us; half of that is saved.
+        saved = first["seconds_per_step"] - changed["seconds_per_step"]
+        self.assertAlmostEqual(saved, 0.5 * 24 * 100 * 0.595e-6, places=12)
+        text = run("ap1000:2x2", "-n", "20", "--steps", "2").stdout
+        for row in ("as it is", "setup=0.5", "byte=0.5", "compute=0.5"):
+            self.assertIn(f"\n{row} ", text)
+
+    def test_refuses_what_cannot_be(self):
+        for arguments, part in ((("--parameters",), "name the machine"),
+                                (("ap1000",), "has no shape: give one, as in ap1000:16x16"),
+                                (("ap1000:4x4", "-n", "3"), "give at least 4"),
+                                (("ap1000:4x4", "--set", "beds=3"), "give one of setup, byte"),
+                                (("cm5",), "there is no machine 'cm5': give ap1000")):
+            result = run(*arguments)
+            self.assertEqual(result.returncode, 2, result.stderr)
+            self.assertIn(part, result.stderr)
+            self.assertEqual(result.stdout, "")
+
+
+if __name__ == "__main__":
+    PROGRAM = sys.argv.pop(1)
+    unittest.main()
