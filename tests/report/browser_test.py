@@ -3,8 +3,8 @@
 SOURCE is the program that writes them, or a folder of folders with a report.html.
 
 Checks, at 1280 and 400 pixels, in light and in dark, that nothing is logged to the console, nothing
-is loaded, and nothing is wider than the window; that each figure shows one of its two drawings, with
-letters of 9 pixels or more, none of which is over another or cut off. Before that it spoils a
+is loaded, and nothing is wider than the window; that each figure shows one of its two drawings,
+with letters of 9 pixels or more, none of which is over another or cut off. Before that it spoils a
 drawing in each of these ways, and fails if the checks do not see it. Exits 77 without Chromium.
 """
 
@@ -187,8 +187,9 @@ def blind_checks(browser, report):
     for seen_as, spoil in FAULTS.items():
         browser.post("/url", {"url": report.resolve().as_uri()})
         before = browser.script(MEASURE)
-        browser.script(TOOLS + "const svg = [...document.querySelectorAll('figure .plot svg')].find("
-                       "s => box(s).width > 0); const texts = svg.querySelectorAll('text');" + spoil)
+        browser.script(TOOLS + "const svg = [...document.querySelectorAll('figure .plot svg')]"
+                       ".find(s => box(s).width > 0);"
+                       "const texts = svg.querySelectorAll('text');" + spoil)
         after = browser.script(MEASURE)
         new = set(drawing_faults(after["drawings"], after["figures"])) - set(
             drawing_faults(before["drawings"], before["figures"]))

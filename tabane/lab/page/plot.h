@@ -86,8 +86,8 @@ std::string label_ticks(char axis, const std::vector<std::string>& labels,
 // "'label' place" for "set xtics (…)".
 std::string tick(std::string_view label, double place);
 
-// "set key" with room for so many entries and the axis below a chart of this size, and the height of
-// both together. Wider than the chart gnuplot makes no key.
+// "set key" with room for so many entries and the axis below a chart of this size, and the height
+// of both together. Wider than the chart gnuplot makes no key.
 struct Key {
   double height = 0;
   std::string script;

@@ -5,13 +5,15 @@ namespace tabane::lab {
 
 inline constexpr const char* kReportStyle = R"css(
 :root{color-scheme:light dark;
---shade:#1b1f2440;--paper:#fbfaf8;--card:#fff;--ink:#1b1f24;--soft:#5b6470;--line:#e4e2dd;--tint:#f3f1ec;
+--shade:#1b1f2440;
+--paper:#fbfaf8;--card:#fff;--ink:#1b1f24;--soft:#5b6470;--line:#e4e2dd;--tint:#f3f1ec;
 --accent:#0b6a8f;
 --good:#18794e;--part:#8a6100;--warn:#b4460b;
 --fig-axis:#6b7280;--fig-grid:#e8e6e1;--fig-mark:#9ca3af;
 --c1:#0072b2;--c2:#d55e00;--c3:#009e73;--c4:#b8569a;--c5:#a67c00;--c6:#56b4e9}
 @media screen and (prefers-color-scheme:dark){:root{
---shade:#000c;--paper:#14171b;--card:#1b1f24;--ink:#e8e6e1;--soft:#9aa3ae;--line:#2e343b;--tint:#20252b;
+--shade:#000c;
+--paper:#14171b;--card:#1b1f24;--ink:#e8e6e1;--soft:#9aa3ae;--line:#2e343b;--tint:#20252b;
 --accent:#6fc3e6;
 --good:#5fd39b;--part:#e3b341;--warn:#ff9f63;
 --fig-axis:#9aa3ae;--fig-grid:#2b3138;--fig-mark:#6b7480;
