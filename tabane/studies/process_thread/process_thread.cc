@@ -169,9 +169,9 @@ Setup make_setup(int pus, ProcessThreadOptions options, const ProcessThreadMeter
   if (quick) {
     setup.few_shapes = setup.fewest_shapes;
     setup.passes = 2;
-    setup.effort = {.fewest = 3, .most = 10, .budget_seconds = 4.4};
-    setup.between_effort = {.fewest = 3, .most = 10, .budget_seconds = 0.8};
-    setup.mining_effort = {.fewest = 3, .most = 10, .budget_seconds = 7.5};
+    setup.effort = {.fewest = 2, .most = 10, .budget_seconds = 3.4};
+    setup.between_effort = {.fewest = 2, .most = 10, .budget_seconds = 0.8};
+    setup.mining_effort = {.fewest = 2, .most = 10, .budget_seconds = 5};
     setup.forks.effort = {.fewest = 4, .most = 50, .budget_seconds = 0.15};
   }
   if (const int runs = static_cast<int>(setup.options.runs); runs > 0)
@@ -402,16 +402,18 @@ void measure_workload(Visit& visit, Setup& setup, const Workload& workload) {
   visit.in_turn(contenders, effort);
 }
 
-// About what a visit takes: its share of the budget, or the rounds that must be.
+// About what a visit takes: its share of the budget, which ends within a round, or the rounds that
+// must be.
 double visit_seconds(const Setup& setup, const Workload& workload) {
-  constexpr double kNotAsFastAsWorkers = 1.3;
+  constexpr double kNotAsFastAsWorkers = 1.6;
   const Effort effort = setup.effort_of(workload).part(0, setup.passes);
   const std::size_t allocators = setup.briefly(workload) ? 1 : setup.options.allocators.size();
   double round = 0;
   for (std::size_t i = 0; i < allocators && workload.program == nullptr; ++i)
     for (const Shape shape : setup.shapes_of(workload, i > 0))
-      round += setup.one_worker_seconds / std::min(shape.workers(), setup.pus);
-  return std::max(effort.budget_seconds, effort.fewest * kNotAsFastAsWorkers * round);
+      round +=
+          kNotAsFastAsWorkers * setup.one_worker_seconds / std::min(shape.workers(), setup.pus);
+  return std::max(effort.budget_seconds + round / 2, effort.fewest * round);
 }
 
 // ---- the record ----

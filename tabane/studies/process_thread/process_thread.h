@@ -22,7 +22,7 @@ struct ProcessThreadOptions {
   static constexpr std::uint64_t kTextBytes = std::uint64_t{64} << 20;
   static constexpr std::uint64_t kQuickTextBytes = std::uint64_t{6} << 20;
   // Of the report's transactions, without scale.
-  static constexpr double kScale = 0.05, kQuickScale = 0.02;
+  static constexpr double kScale = 0.05, kQuickScale = 0.015;
 
   bool quick = false;
   std::vector<std::string> workloads;   // names; empty: all
