@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <utility>
 
-#include "tabane/comm/transport/forwarding.h"
 #include "tabane/core/clock.h"
 
 namespace tabane::comm {

@@ -15,7 +15,6 @@
 #include <optional>
 #include <utility>
 
-#include "tabane/comm/transport/forwarding.h"
 #include "tabane/core/error.h"
 
 namespace tabane::comm {

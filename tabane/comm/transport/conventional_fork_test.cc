@@ -10,7 +10,6 @@
 #include "tabane/comm/collective/choice.h"
 #include "tabane/comm/collectives.h"
 #include "tabane/comm/runners_test.h"
-#include "tabane/comm/transport/forwarding.h"
 
 namespace tabane::comm {
 namespace {
