@@ -16,7 +16,7 @@ namespace {
 
 // In pixels; a band is what is drawn side by side.
 constexpr std::size_t kMostPusOfBand = 32;
-constexpr double kGap = 4, kRow = 24, kLine = 14, kLabels = 290, kLeastPu = 40, kNode = 190;
+constexpr double kGap = 4, kRow = 24, kLine = 14, kLabels = 320, kLeastPu = 40, kNode = 225;
 constexpr double kOfCharacter = 6.6;
 
 constexpr const char* kStyle =
@@ -48,7 +48,6 @@ std::string with_more(std::string text,
   return text;
 }
 
-// "Reading" and "writing" are of a core and all cores: as the probes name them.
 std::string measured_of(const Record& record, const std::string& text, const std::string& level) {
   const std::string read = "memory.bandwidth.read." + level;
   return with_more(text, {{figure_text(record, "memory.latency." + level), ""},
@@ -195,8 +194,9 @@ std::string topology_svg(const core::Topology& topology, const Record& record) {
   const std::vector<Row> rows = rows_of(topology, record);
   const std::vector<Pus> bands = bands_of(topology);
   const double of_pu = pu_width(bands, rows.front());
-  double y = kRow + 2 * kGap, width = 0;
-  std::string svg = text_at(kGap, kRow - kGap, topology.summary(), "head");
+  double y = 2 * kRow, width = 0;
+  std::string svg = text_at(kGap, kRow - kGap, topology.summary(), "head") +
+                    text_at(kGap, kRow + kLine, "latency of a load, bandwidth of reading");
   for (const Pus& pus : bands) {
     width = std::max(width, kLabels + of_pu * static_cast<double>(pus.size()));
     svg += text_at(kGap, y + kLine, fmt::format("package {}", pus.front().package), "head");

@@ -21,6 +21,9 @@ Record measured() {
   Matrix latency{.unit = "ns", .rows = {"node 0", "node 1"}, .columns = {"node 0", "node 1"}};
   latency.values = {{90, 140}, {std::nullopt, 91}};
   record.views.push_back({.name = "numa.latency", .title = "", .content = latency});
+  latency.unit = "B/s";
+  latency.values = {{40e9, 20.5e9}, {std::nullopt, std::nullopt}};
+  record.views.push_back({.name = "numa.bandwidth", .title = "", .content = latency});
   return record;
 }
 
@@ -40,7 +43,7 @@ TEST(TopologyPicture, SaysWhatWasMeasured) {
   const auto machine = core::Topology::synthetic("pack:2 numa:1 l2:2(size=1MB) core:1 pu:1");
   const std::string svg = topology_svg(machine, measured());
   EXPECT_NE(svg.find("L2 977 KiB, 4.25 ns, 226 GB/s all<"), svg.npos) << svg;
-  EXPECT_NE(svg.find(">to node 1: 140 ns<"), svg.npos);
+  EXPECT_NE(svg.find(">to node 1: 140 ns, 20.5 GB/s<"), svg.npos);
   EXPECT_NE(svg.find(">to node 1: 91.0 ns<"), svg.npos);
   EXPECT_EQ(count(svg, ">to node 0: "), 1u);  // the other way was not measured
 }
