@@ -143,6 +143,21 @@ class Scg(Case):
         self.refused("no grid of 9 ranks fits a mesh of 2 x 2", "-n", 2, "--ranks", 9)
         self.refused("--grid 4x1 does not fit a mesh of 3 x 3", "-n", 3, "--grid", "4x1")
 
+    def test_a_simulated_machine_takes_its_own_time(self):
+        def solved():
+            told = self.told("-n", 64, "--machine", "ap1000:4x8")
+            self.assertEqual(told["simulated_machine"], "ap1000:4x8")
+            return told["seconds"], told["residual"], told["iterations"]
+        seconds, _, iterations = first = solved()
+        self.assertEqual(first, solved())
+        computing = 24 * 64 * 64 / 32 * 0.595e-6
+        # The rest are two sums of 54 us, and four messages, of less than 100 us each.
+        self.assertGreater(seconds / iterations, computing + 2 * 54e-6)
+        self.assertLess(seconds / iterations, computing + 2 * 54e-6 + 400e-6)
+        self.refused("3 ranks do not fit ap1000:2x2", "--machine", "ap1000:2x2", "--ranks", 3)
+        self.refused("there is no machine 'cm5'", "--machine", "cm5:2x2")
+        self.refused("a proof is not simulated", "--machine", "ap1000:2x2", "--prove")
+
     def test_what_cannot_be_is_refused_before_anything_starts(self):
         self.refused("neither a positive number", "-n", 0)
         self.refused("neither a positive number", "-n", "many")

@@ -42,6 +42,7 @@ class Iteration {
                                           system_.block().columns);
         sum += simd::dot(row, row);
       }
+      tell_computed(2);
     }
     return sum_over_ranks(sum);
   }
@@ -53,6 +54,7 @@ class Iteration {
     steps_.in(kHalo, [&] { halo_.begin(system_.r, beta, system_.p); });
     const Couplings couplings = system_.couplings();
     const double inside = steps_.in(kDirection, [&] {
+      tell_computed(kOperations / 2);
       return new_direction(system_.extent(), system_.r.row(0), beta, system_.p.row(0), couplings);
     });
     steps_.in(kWaiting, [&] { halo_.wait(); });
@@ -73,6 +75,7 @@ class Iteration {
     behind_ = !behind_;
     alpha_ = alpha;
     return sum_over_ranks(steps_.in(kUpdate, [&] {
+      tell_computed(kOperations / 2);
       return update(system_.extent(), system_.p.row(0), alpha, system_.r.row(0), solution,
                     system_.couplings());
     }));
@@ -83,6 +86,7 @@ class Iteration {
     if (!behind_) return;
     behind_ = false;
     const auto in = steps_.in(kUpdate);
+    tell_computed(2);
     for (std::size_t i = 0; i < system_.block().rows; ++i) {
       const auto row = static_cast<std::ptrdiff_t>(i);
       const std::size_t columns = system_.block().columns;
@@ -91,6 +95,12 @@ class Iteration {
   }
 
  private:
+  // For machines that are simulated. operations: per unknown.
+  void tell_computed(double operations) {
+    const auto unknowns = static_cast<double>(system_.block().unknowns());
+    comm_.compute({.kind = "stencil", .operations = operations * unknowns});
+  }
+
   // Not CollectiveOptions::reproducible: on shared memory up to 16 ranks are added in their order
   // anyway, and elsewhere the rules of the caller decide what a reduction is made of.
   double sum_over_ranks(double own) {

@@ -307,8 +307,7 @@ Machine machine_named(const std::string& name, int ranks) {
   if (colon != name.npos) parse_shape(std::string_view(name).substr(colon + 1), machine);
   if (machine.rows == 0) {
     if (ranks == 0) {
-      throw core::UsageError(
-          fmt::format("{} has no shape: give one, as in {}:16x16", name, name));
+      throw core::UsageError(fmt::format("{} has no shape: give one, as in {}:16x16", name, name));
     }
     machine.rows = static_cast<int>(std::sqrt(ranks));
     while (ranks % machine.rows != 0) --machine.rows;
