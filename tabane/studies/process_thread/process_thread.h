@@ -116,7 +116,7 @@ struct ForkPlan {
   Effort effort;  // of a kind of memory, all passes
   int passes = 1;
   bool quick = false;
-  std::uint64_t most_bytes = 0;  // 0: up to 4 GiB
+  std::uint64_t most_bytes = 0;  // 0: up to 1 GiB
 };
 // The least memory with which a fork was refused.
 struct ForkRefusal {

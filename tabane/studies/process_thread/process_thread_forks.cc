@@ -35,7 +35,7 @@ double most_to_prepare() { return core::usable_memory_bytes().value_or(0) / 4; }
 std::vector<std::uint64_t> fork_sizes(const ForkPlan& plan) {
   const double most = plan.most_bytes > 0
                           ? static_cast<double>(plan.most_bytes)
-                          : std::min(most_to_prepare(), plan.quick ? 0x1p26 : 0x1p32);
+                          : std::min(most_to_prepare(), plan.quick ? 0x1p26 : 0x1p30);
   std::vector<std::uint64_t> sizes;
   for (std::uint64_t bytes = core::kMiB; static_cast<double>(bytes) <= most;
        bytes *= plan.quick ? 8 : 4)
@@ -44,18 +44,20 @@ std::vector<std::uint64_t> fork_sizes(const ForkPlan& plan) {
   return sizes;
 }
 
-// About what a visit takes where a GiB is held after 0.5 s, and a fork takes 40 ms more for it.
+// About what a visit takes where a GiB is held after 1.2 s, and a fork takes 40 ms more for it.
 double visit_seconds(const ForkPlan& plan, std::uint64_t bytes) {
-  constexpr double kChildSeconds = 4e-4, kForkSeconds = 0.04, kHoldSeconds = 0.5;
+  constexpr double kChildSeconds = 4e-4, kForkSeconds = 0.04, kHoldSeconds = 1.2;
   constexpr int kForksOfChildren = 3 * kForkChildren;
   const Effort effort = plan.effort.part(0, plan.passes);
+  const auto seconds_of = [&](double round) {
+    return std::clamp(effort.budget_seconds, effort.fewest * round, effort.most * round);
+  };
   const double gib = static_cast<double>(bytes) / 0x1p30;
   double seconds = 0;
   for (std::size_t piece = 0; piece < kPieces.size(); ++piece) {
     const double forks = 1 + (has_children(bytes, piece) ? kForksOfChildren : 0);
-    const double round = forks * (kChildSeconds + gib * kForkSeconds);
-    seconds += gib * kHoldSeconds + std::max(effort.budget_seconds, effort.fewest * round) +
-               effort.budget_seconds;  // prepared
+    seconds += gib * kHoldSeconds + seconds_of(forks * (kChildSeconds + gib * kForkSeconds)) +
+               seconds_of(forks * kChildSeconds);  // prepared
   }
   return seconds;
 }

@@ -106,7 +106,7 @@ Definition define() {
               {"--fork-max SIZE",
                [own](const Words& sizes) { own->most_fork_bytes = core::parse_size(sizes.back()); },
                "Measure forks of a process that holds up to this much memory (default: a quarter "
-               "of what is free, at most 4G, quick 64M)"},
+               "of what is free, at most 1G, quick 64M)"},
               {kMeterOption, meter.get(), "", {.hidden = true}}}),
       [own](const core::Topology& topology, const lab::Hooks& hooks) {
         check_allocators(own->allocators);
