@@ -64,7 +64,8 @@ function(tabane_unity target)
   set_target_properties(${target} PROPERTIES UNITY_BUILD ${TABANE_UNITY} UNITY_BUILD_MODE GROUP)
 endfunction()
 
-# Where what programs load is, see core/loadable_module.h.
+# What programs load and do not link, and where it is, see core/loadable_module.h.
+add_custom_target(tabane_loaded)
 set(CMAKE_LIBRARY_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/lib)
 
 # The libraries all of which the program holds. A module that is loaded finds them there: it links
@@ -171,7 +172,7 @@ function(tabane_tests name)
   add_executable(${name}_test ${ARG_SOURCES} ${ARG_EXTRA})
   target_link_libraries(${name}_test PRIVATE ${ARG_DEPENDS} GTest::gtest_main)
   tabane_test_code(${name}_test)
-  add_dependencies(${name}_test tabane_coprocessors)  # loaded, not linked
+  add_dependencies(${name}_test tabane_loaded)
   set(tests ${CMAKE_CURRENT_BINARY_DIR}/${name}_suites.cmake)
   add_custom_command(
     TARGET ${name}_test POST_BUILD

@@ -47,7 +47,7 @@ struct LaunchOptions {
   // ranks is that of the shape, or gives the shape. transport, placement and message_bytes do not
   // matter.
   std::string machine = {};
-  std::string machine_changes = {};  // "setup=0.5,hop=2": see transport/sim/machine.h
+  std::string machine_changes = {};  // "setup=0.5,hop=2": see docs/simulated-machine.md
   // Called with the plan before the ranks start, in the launching process (under MPI: on rank 0).
   std::function<void(const core::Placement&)> show_placement = {};
 };

@@ -294,8 +294,14 @@ std::string Topology::xml() {
   const Opened opened = open_topology(nullptr);
   char* text = nullptr;
   int bytes = 0;
-  if (!opened.handle || hwloc_topology_export_xmlbuffer(opened.handle.get(), &text, &bytes, 0) != 0)
-    return "";
+  if (!opened.handle) return "";
+  const hwloc_obj_t machine = hwloc_get_root_obj(opened.handle.get());
+  for (unsigned i = 0; i < machine->infos_count; ++i) {  // root sees them; nobody else needs them
+    const std::string_view name = machine->infos[i].name;
+    const bool names_one = name.find("Serial") != name.npos || name.find("UUID") != name.npos;
+    if (names_one) *machine->infos[i].value = '\0';
+  }
+  if (hwloc_topology_export_xmlbuffer(opened.handle.get(), &text, &bytes, 0) != 0) return "";
   std::string xml(text);
   hwloc_free_xmlbuffer(opened.handle.get(), text);
   return xml;

@@ -313,7 +313,12 @@ std::optional<std::string> variable_of(const std::string& text, const std::strin
 Json network_group(const core::SystemFiles& files) {
   constexpr std::size_t kMost = 16;
   Json group = Json::object();
-  for (const std::string& device : files.names("/sys/class/net")) {
+  std::vector<std::string> devices = files.names("/sys/class/net");
+  // Those that are hardware first.
+  std::ranges::stable_partition(devices, [&](const std::string& device) {
+    return files.text("/sys/class/net/" + device + "/device/uevent").has_value();
+  });
+  for (const std::string& device : devices) {
     if (group.size() == kMost) break;
     const std::string path = "/sys/class/net/" + device;
     const std::string about = files.text(path + "/device/uevent").value_or("");

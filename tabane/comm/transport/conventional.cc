@@ -162,10 +162,12 @@ const Message* SocketEndpoint::find(const Posted& pattern) {
 }
 
 void SocketEndpoint::post(Posted& posted) {
-  const Message* const found = find(posted);
-  if (found == nullptr) return posted_.push_back(&posted);
-  posted.message = *found;
-  std::erase_if(arrived_, [&](const Message& one) { return &one == found; });
+  progress();
+  const auto found = std::ranges::find_if(
+      arrived_, [&](const Message& message) { return posted.fits(message.head); });
+  if (found == arrived_.end()) return posted_.push_back(&posted);
+  posted.message = std::move(*found);
+  arrived_.erase(found);
 }
 
 void SocketEndpoint::wait(pollfd other, int peer, const std::function<bool()>& ready) {

@@ -198,11 +198,12 @@ StudyPlan make_plan(const AesFolderOptions& options, const FileLocation& locatio
 // per PU, and with the numbers for which the report counts abnormal runs.
 // throws: core::UsageError if they do not fit into the other directory.
 void plan_places(StudyPlan& plan, const FileLocation& also) {
+  const unsigned possible = possible_threads(20);
   const Folder& largest = plan.folders.back();
   for (const Folder& folder : plan.causes)
     if (folder.bytes * 4 >= largest.bytes) plan.places.push_back(folder);
   for (const unsigned threads : {plan.threads.pus, 10u, 20u})
-    if (threads <= std::max(plan.most_threads(), 20u)) plan.place_threads.push_back(threads);
+    if (threads <= possible) plan.place_threads.push_back(threads);
   plan.place_threads = sorted_unique(std::move(plan.place_threads));
   for (const Folder& folder : plan.places) {
     const std::string reason = why_not(folder, also, plan.place_threads.back());

@@ -200,7 +200,8 @@ struct LostTime {
     runs += point.samples.size();
     for (std::size_t i = 0; i < slow_runs.size(); ++i) {
       if (!slow_runs[i]) continue;
-      const double longer = point.samples[i] - point.median();
+      // The report's rule calls runs slow that are faster than the median where most are slow.
+      const double longer = std::max(0.0, point.samples[i] - point.median());
       lost += longer;
       waited += std::clamp(waits[i] - core::median(usual), 0.0, longer);
     }

@@ -86,11 +86,16 @@ std::vector<MechanismSet> sets_of_slalom() {
 
 using TransportPtr = std::unique_ptr<comm::Transport>;
 
+const MechanismSet& set_of(const Run& run) {
+  return applications()[static_cast<std::size_t>(run.application)]
+      .sets[static_cast<std::size_t>(run.set)];
+}
+
 // What the ranks of a run use: a transport for its messages, and a counter.
 TransportPtr put_on_top(TransportPtr transport, const Run& run, const comm::SocketQueues* queues,
                         comm::CallCounter& counter) {
   const Application& application = applications()[static_cast<std::size_t>(run.application)];
-  if (!application.sets[static_cast<std::size_t>(run.set)].messages) {
+  if (!set_of(run).messages) {
     transport = queues != nullptr ? comm::socket_transport(std::move(transport), *queues)
                                   : comm::buffered_transport(std::move(transport));
   }
@@ -99,10 +104,7 @@ TransportPtr put_on_top(TransportPtr transport, const Run& run, const comm::Sock
                                  {application.steps.begin(), application.steps.end()});
 }
 
-std::string rules_of(const Run& run) {
-  const Application& application = applications()[static_cast<std::size_t>(run.application)];
-  return comm::rules_of(application.sets[static_cast<std::size_t>(run.set)].collectives);
-}
+std::string rules_of(const Run& run) { return comm::rules_of(set_of(run).collectives); }
 
 // One rank's count, to be sent.
 struct CountOfRank {
@@ -141,8 +143,7 @@ Outcome solve_on(comm::Comm& comm, const Run& run, const core::ScratchFolder& in
                  comm::CallCounter& counter) {
   const Application& application = applications()[static_cast<std::size_t>(run.application)];
   if (run.counts) comm.group().set_counter(&counter);
-  Outcome outcome{
-      application.solve(comm, run, application.sets[static_cast<std::size_t>(run.set)], inputs)};
+  Outcome outcome{application.solve(comm, run, set_of(run), inputs)};
   comm.group().set_counter(nullptr);
   if (run.counts) outcome.calls = means(comm, counter);
   return outcome;
@@ -153,12 +154,14 @@ class ForkingRunner : public Runner {
   // Ctrl-C waits for the end of the run.
   Outcome solve(const Run& run) override {
     const BlockInterrupts hold;
-    const comm::SocketQueues queues(run.ranks);
+    std::optional<comm::SocketQueues> queues;  // two descriptors a rank
+    if (!set_of(run).messages) queues.emplace(run.ranks);
     comm::CallCounter counter;
     comm::LaunchOptions options{.ranks = run.ranks, .transport = comm::TransportKind::shm};
     options.choice_rules = rules_of(run);
     options.put_on_top = [&](TransportPtr below) {
-      return ap1000_applications::put_on_top(std::move(below), run, &queues, counter);
+      return ap1000_applications::put_on_top(std::move(below), run, queues ? &*queues : nullptr,
+                                             counter);
     };
     return comm::launch_result<Outcome>(
                options, [&](comm::Comm& comm) { return solve_on(comm, run, inputs(), counter); })

@@ -124,7 +124,11 @@ OnCpu run_on(unsigned cpu, unsigned first, bool timed, bool quick) {
   } catch (const core::SystemError&) {
     return {};
   }
-  if (cpu != first) found.skew = core::measure_tick_skew(first, cpu, 500);
+  if (cpu == first) return found;
+  try {
+    found.skew = core::measure_tick_skew(first, cpu, 500);
+  } catch (const core::SystemError&) {  // the first CPU was refused
+  }
   return found;
 }
 

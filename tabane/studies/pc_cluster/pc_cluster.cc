@@ -270,7 +270,7 @@ Block link_block(const PcClusterOptions& options, LinkTask task, const AskLink& 
       return !*given_up;
     };
     try {
-      ask({task == LinkTask::sizes ? std::max(0.3, visit.budget_seconds()) : watch, task}, sink,
+      ask({task == LinkTask::watch ? watch : std::max(0.3, visit.budget_seconds()), task}, sink,
           visit);
     } catch (const core::Error& error) {
       *given_up = true;
@@ -434,7 +434,9 @@ std::optional<Record> run_pc_cluster(const core::Topology& topology,
     campaign.add(product_block(topology, options.quick));
     campaign.add(mpfr_block(topology, options.quick));
     add_inside_blocks(campaign, runner);
-    campaign.add(parallel_block(plan_ranks_from_one(options.most_ranks, topology), options.quick));
+    const int pus = static_cast<int>(topology.pus().size());
+    const int most = options.most_ranks > 0 ? options.most_ranks : std::max(pus, 2);
+    campaign.add(parallel_block(plan_ranks_from_one(most, topology), options.quick));
     const auto ask_on = [&](const std::vector<std::string>& hosts) {
       return [&, hosts](const LinkRequest& request, const LinkSink& sink, Visit& visit) {
         ask_link(options.link_program(hosts, request), sink, [&] { visit.show(0.5); });

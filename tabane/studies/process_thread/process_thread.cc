@@ -346,7 +346,7 @@ std::vector<Contender> shape_contenders(Visit& visit, Setup& setup, const Metere
       setup.choices.push_back(choice_result(work, work.measure({0, 0})));
       prepared.shapes.insert(shape_of(setup.choices.back().factors));
     }
-    for (const Shape shape : {Shape{1, setup.pus}, team_of_processes(setup.pus)})
+    for (const Shape shape : std::set{Shape{1, setup.pus}, team_of_processes(setup.pus)})
       note_memory(setup, work, shape, factors_of(shape));
   }
   std::vector<Contender> contenders;

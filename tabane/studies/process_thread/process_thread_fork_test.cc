@@ -99,7 +99,7 @@ TEST(ProcessThreadMeter, ErrorsAreAnswersAndTheNextRequestWorks) {
 
 Json forks(bool children, bool prepare) {
   return {{"do", "forks"},      {"bytes", 8 << 20}, {"piece", 4096}, {"children", children},
-          {"prepare", prepare}, {"fewest", 2},      {"most", 5},     {"budget_s", 0}};
+          {"prepare", prepare}, {"fewest", 2},      {"most", 2},     {"budget_s", 100}};
 }
 
 TEST(ProcessThreadMeter, MeasuresForksAndAThreadOverMemory) {
@@ -233,6 +233,8 @@ TEST(ProcessThreadStudy, MeasuresTheChosenShapeAmongOthers) {
   const Result* choice = record.find("process_thread.choice.insert-100.glibc");
   if (choice == nullptr) GTEST_SKIP() << "another allocator is under this test";
   EXPECT_EQ(missing_views("process-thread", record), Names());
+  if (core::Topology::detect().pus().size() > 1)
+    EXPECT_EQ(missing_views("process-thread", record, "with two PUs"), Names());
   const std::string chosen = "process_thread.insert-100.glibc.processes" +
                              choice->factors.find("processes")->text() + ".threads" +
                              choice->factors.find("threads")->text();
@@ -291,6 +293,8 @@ TEST(ProcessThreadStudy, MinesEncryptedTransactions) {
     EXPECT_NE(record.find_view(std::string("process_thread.mining.creation.") + program), nullptr);
   }
   EXPECT_EQ(missing_views("process-thread", record, "with mining"), Names());
+  if (core::Topology::detect().pus().size() > 1)
+    EXPECT_EQ(missing_views("process-thread", record, "with mining on two PUs"), Names());
   EXPECT_EQ(record.find("process_thread.mining.transactions")->value, 1943);
   EXPECT_EQ(record.find("process_thread.mining.security")->value, 128);
   const auto& said = record.sentences;

@@ -256,13 +256,17 @@ Json measure(const PreparedWork& work, const Json& request, bool memory) {
   const team::TeamOptions options{.processes = request.at("processes").get<int>(),
                                   .threads = request.at("threads").get<int>(),
                                   .fork = serial ? team::ForkOrder::serial : team::ForkOrder::tree};
+  constexpr int kTries = 5;  // a child can be gone before it is looked at
   std::optional<std::uint64_t> bytes;
-  Json answer = in_child(
-      [&] {
-        team::Team team(options);
-        return work.measure(team);
-      },
-      memory ? [&](pid_t child) { bytes = most_memory(child); } : std::function<void(pid_t)>());
+  Json answer;
+  for (int tries = 0; tries == 0 || (memory && !bytes && tries < kTries); ++tries) {
+    answer = in_child(
+        [&] {
+          team::Team team(options);
+          return work.measure(team);
+        },
+        memory ? [&](pid_t child) { bytes = most_memory(child); } : std::function<void(pid_t)>());
+  }
   if (bytes) answer["bytes"] = *bytes;
   return answer;
 }

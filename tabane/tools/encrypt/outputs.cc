@@ -50,7 +50,8 @@ Leftovers remove_leftovers_of(const Tree& written, int out_root) {
   }
   Leftovers found;
   if (const core::Descriptor home = open_home(out_root, false); home.valid()) {
-    found.removed += core::remove_leftovers(home.get());
+    const auto removes_all = [](const std::string&) { return false; };
+    found.removed += core::remove_leftovers(home.get(), removes_all, &found.doubtful);
   }
   for (std::uint32_t i = 0; i < written.directories.size(); ++i) {
     try {

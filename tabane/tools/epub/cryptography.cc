@@ -194,6 +194,10 @@ SignatureCheck check_signature(std::string_view text, std::string_view algorithm
   check.subject = subject_of(parsed.get());
   check.valid_until = time_of(X509_get0_notAfter(parsed.get()));
   EVP_PKEY* const key = X509_get0_pubkey(parsed.get());
+  // OpenSSL knows no names here but those that it is given (crypto/secret.cc).
+  for (const EVP_MD* const digest : {EVP_sha1(), EVP_sha256(), EVP_sha384(), EVP_sha512()}) {
+    EVP_add_digest(digest);
+  }
   check.self_signed = key != nullptr && X509_verify(parsed.get(), key) == 1;
   if (key == nullptr || EVP_PKEY_get_base_id(key) != EVP_PKEY_RSA) {
     check.problem = "its certificate has no RSA key";

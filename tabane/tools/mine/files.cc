@@ -63,12 +63,13 @@ void OutputStream::finish() {
 
 namespace {
 
-constexpr std::uint32_t kVersion = 1;
+// The client's memory has the names of items since version 2.
+constexpr std::uint32_t version_of(FileKind kind) { return kind == FileKind::state ? 2 : 1; }
 
 struct Head {
   std::array<char, 8> magic = {'t', 'a', 'b', 'a', 'n', 'e', 'm', 'n'};
   FileKind kind{};
-  std::uint32_t version = kVersion;
+  std::uint32_t version = version_of(kind);
   std::uint64_t bytes = 0;  // of the content
 };
 static_assert(sizeof(Head) == 24 && std::endian::native == std::endian::little);
@@ -102,9 +103,9 @@ Head read_head(const core::Descriptor& file, FileKind kind, const std::string& p
     throw core::UsageError(
         fmt::format("{}: holds {}, where {} is wanted", path, name_of(head.kind), name_of(kind)));
   }
-  if (head.version != kVersion) {
+  if (head.version != version_of(kind)) {
     throw core::UsageError(fmt::format("{}: is of version {}; this program knows version {}", path,
-                                       head.version, kVersion));
+                                       head.version, version_of(kind)));
   }
   return head;
 }

@@ -148,7 +148,8 @@ void write_results(const Options& options, const lab::Record& record,
   const std::filesystem::path directory = options.directory;
   core::write_output(directory / "survey.json", lab::to_json(record).dump(1) + "\n");
   core::write_output(directory / "topology.svg", lab::topology_svg(topology, record));
-  core::write_output(directory / "topology.xml", core::Topology::xml());
+  if (const std::string xml = core::Topology::xml(); !xml.empty())
+    core::write_output(directory / "topology.xml", xml);
   if (const auto remark = lab::write_report(record, directory)) {
     fmt::print(stderr, "tabane: {}\n", *remark);
   }
