@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cstdint>
 #include <vector>
 
 #include "tabane/comm/collectives.h"
@@ -70,6 +71,7 @@ HaloTimes simulate_halo(const std::string& name, const std::string& changes, con
   });
   // All points on one rank take as long as on all ranks one after the other.
   const double alone = computing / halo.steps;
+  if (times.seconds == 0) return times;
   times.computing = alone / machine.ranks() / times.seconds;
   times.speedup = alone / times.seconds;
   return times;

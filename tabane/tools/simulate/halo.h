@@ -18,7 +18,7 @@ struct HaloTimes {
   int ranks = 0;
   double seconds = 0;    // a step, of all ranks together
   double computing = 0;  // its share, in the mean of all ranks
-  double speedup = 0;    // over one rank, which only computes
+  double speedup = 1;    // over one rank, which only computes
 };
 
 // machine, changes: as comm::LaunchOptions. throws: core::UsageError as comm::launch(), and if the

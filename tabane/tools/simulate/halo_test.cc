@@ -38,6 +38,13 @@ TEST(Halo, ChangesWithTheMachine) {
   EXPECT_GT(simulate_halo("ap1000:8x8", "byte=2", halo).seconds, as_it_is);
 }
 
+TEST(Halo, MayTakeNoTime) {
+  const HaloTimes times = simulate_halo("ap1000:1x1", "compute=0", {.side = 8, .sums = 0});
+  EXPECT_EQ(times.seconds, 0);
+  EXPECT_EQ(times.computing, 0);
+  EXPECT_EQ(times.speedup, 1);
+}
+
 TEST(Halo, NeedsAPointForEachRank) {
   const auto of = [](int side) {
     return core::text_of_error<core::UsageError>(

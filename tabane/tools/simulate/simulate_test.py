@@ -44,6 +44,19 @@ class Simulate(unittest.TestCase):
         for row in ("as it is", "setup=0.5", "byte=0.5", "compute=0.5"):
             self.assertIn(f"\n{row} ", text)
 
+    def test_tries_only_changes_that_the_machine_has(self):
+        with tempfile.TemporaryDirectory() as folder:
+            file = Path(folder) / "mine.txt"
+            for shape in ("1x1", "2x2"):
+                file.write_text(f"shape = {shape}\nsend.latency = 0.1 x\nsend.occupancy = 0.1 x\n")
+                result = run(str(file), "-n", "4", "--steps", "1", "--json")
+                self.assertEqual(result.returncode, 0, result.stderr)
+                found = json.loads(result.stdout)
+                self.assertEqual([row["changes"] for row in found["rows"]], ["", "byte=0.5"])
+                if shape == "1x1":
+                    self.assertEqual([row["speedup"] for row in found["rows"]], [1, 1])
+                    self.assertNotIn("nan", run(str(file), "-n", "4").stdout)
+
     def test_refuses_what_cannot_be(self):
         for arguments, part in ((("--parameters",), "name the machine"),
                                 (("ap1000",), "has no shape: give one, as in ap1000:16x16"),

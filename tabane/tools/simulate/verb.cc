@@ -42,11 +42,22 @@ void print_presets() {
       fit_table(rows, layout_width(STDOUT_FILENO)), comm::sim::presets().front().name);
 }
 
-// Without changes, those that a buyer of a machine may think of.
-std::vector<std::string> changes_of(const SimulateOptions& options) {
+bool can_change(Machine machine, const std::string& change) {
+  try {
+    comm::sim::scale(machine, change);
+  } catch (const core::UsageError&) {
+    return false;
+  }
+  return true;
+}
+
+// Without changes, those that a buyer of this machine may think of.
+std::vector<std::string> changes_of(const SimulateOptions& options, const Machine& machine) {
   std::vector<std::string> changes{""};
   if (options.changes.empty()) {
-    changes.insert(changes.end(), {"setup=0.5", "byte=0.5", "compute=0.5"});
+    for (const char* const change : {"setup=0.5", "byte=0.5", "compute=0.5"}) {
+      if (can_change(machine, change)) changes.push_back(change);
+    }
   }
   changes.insert(changes.end(), options.changes.begin(), options.changes.end());
   return changes;
@@ -64,7 +75,7 @@ void print_head(const Machine& machine, const Halo& halo) {
 void print_row(const std::string& change, const HaloTimes& times, const HaloTimes& first) {
   fmt::print("{:<24} {:>10} {:>11.0f} % {:>9.1f} {:>8.2f}\n", change.empty() ? "as it is" : change,
              core::format_seconds(times.seconds), 100 * times.computing, times.speedup,
-             first.seconds / times.seconds);
+             times.seconds == first.seconds ? 1 : first.seconds / times.seconds);
   std::fflush(stdout);
 }
 
@@ -99,7 +110,7 @@ int run(const SimulateOptions& options) {
   const Halo& halo = options.halo;
   HaloTimes first;
   lab::Json rows = lab::Json::array();
-  for (const std::string& change : changes_of(options)) {
+  for (const std::string& change : changes_of(options, machine)) {
     const HaloTimes times = simulate::simulate_halo(options.machine, change, halo);
     if (change.empty()) first = times;
     if (as_text && change.empty()) print_head(machine, halo);

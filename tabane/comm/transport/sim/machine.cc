@@ -7,7 +7,6 @@
 #include <charconv>
 #include <cmath>
 #include <cstdlib>
-#include <filesystem>
 #include <fstream>
 #include <iterator>
 #include <optional>
@@ -84,7 +83,8 @@ void parse_shape(std::string_view text, Machine& machine) {
   const std::size_t x = text.find('x');
   const auto side = [](std::string_view word) {
     const std::optional<double> value = number_of(trimmed(word));
-    const bool is_legal = value && *value >= 1 && *value <= kMostRanks && *value == floor(*value);
+    const bool is_legal =
+        value && *value >= 1 && *value <= kMostRanks && *value == std::floor(*value);
     return is_legal ? static_cast<int>(*value) : 0;
   };
   const int rows = x == text.npos ? 0 : side(text.substr(0, x));
@@ -164,10 +164,15 @@ Law::Term term_of(std::string_view text, bool is_negative) {
   return {is_negative ? -*factor : *factor, variables_of(text.substr(end))};
 }
 
-// A law is linear in each variable, so the corners are where it is least.
+// A law is linear in each variable, so the corners are where it is least; but lg and p are one: if
+// it has both, that may be between them.
 void require_positive(const Law& law, std::string_view text) {
+  const auto has = [&](Variable one) {
+    return std::ranges::any_of(law.terms, [&](const Law::Term& term) { return term.has(one); });
+  };
+  const int step = has(kLog) && has(kRanks) ? 1 : kMostRanks - 2;
   for (const double bytes : {0.0, 1e9}) {
-    for (const int ranks : {2, kMostRanks}) {
+    for (int ranks = 2; ranks <= kMostRanks; ranks += step) {
       for (const int hops : {0, kMostRanks}) {
         for (const double operations : {0.0, 1e12}) {
           if (law.at({bytes, ranks, hops, operations}) >= 0) continue;
@@ -359,6 +364,11 @@ void scale(Machine& machine, std::string_view changes) {
     throw core::UsageError(fmt::format("{} has nothing called '{}' to change: give one of {}{}",
                                        machine.name, what, legal,
                                        machine.compute.empty() ? "" : ", compute"));
+  }
+  // Some terms alone may have changed, so that those below 0 outweigh the others.
+  for (const Key& key : kKeys) {
+    const Law& law = machine.*key.law;
+    require_positive(law, fmt::format("{} = {}", key.name, law.format()));
   }
 }
 

@@ -60,6 +60,8 @@ TEST(Machine, NamesTheLineAndWhatIsLegal) {
         {"barrier = much", "a number from 0"},
         {"barrier = -3", "a number from 0"},
         {"barrier = 3 - 1 lg", "is below 0"},
+        {"barrier = 1 p - 2 lg", "is below 0 for 0 bytes, 3 ranks"},
+        {"barrier = 21 + 0.1 p - 5 lg", "is below 0 for 0 bytes, 27 ranks"},
         {"barrier = 1e12", "1e+09"},
         {"barrier = 3 y", "'y' is no variable: give a number, then any of x, lg, p, hop, op"},
         {"barrier = 1\nbarrier = 2", "line 4: barrier is given twice"},
@@ -83,6 +85,11 @@ TEST(Machine, Scales) {
             "compute = 3 op\ncompute.a = 12 op\n");
   scale(machine, "compute.a=0");
   EXPECT_EQ(machine.compute.at("a").at({0, 1, 0, 5}), 0);
+  machine.send_latency = Law::parse("8192 - 2 hop");
+  EXPECT_EQ(core::text_of_error<core::UsageError>([&] { scale(machine, "setup=0.5"); }),
+            "'send.latency = 4096 - 2 hop' is below 0 for 0 bytes, 2 ranks and 4096 hops: a cost "
+            "cannot be");
+  machine.send_latency = Law::parse("1");
   for (const char* const bad : {"setup", "setup=-1", "setup=x", "barrier=2", "=2"}) {
     EXPECT_NE(core::text_of_error<core::UsageError>([&] { scale(machine, bad); }), "") << bad;
   }

@@ -62,7 +62,7 @@ class SimReceive : public Pending {
   // A rank that is on its way out waits for nothing.
   ~SimReceive() override {
     if (complete_) return;
-    if (std::uncaught_exceptions() == 0) {
+    if (std::uncaught_exceptions() == exceptions_) {
       try {
         wait();
       } catch (const core::Error&) {  // the rank's next call throws it
@@ -98,6 +98,7 @@ class SimReceive : public Pending {
   Receive receive_;
   std::span<std::byte> into_;
   bool complete_ = false;
+  int exceptions_ = std::uncaught_exceptions();
 };
 
 class SimSent : public Pending {
@@ -137,7 +138,9 @@ class SimCollectives : public NativeCollectives {
   }
 
   void barrier() override {
-    meet(Kind::barrier, {}, [&](std::span<Part>) { return machine().barrier.at({0, size()}); });
+    meet(Kind::barrier, any_source, 0, {}, [&](std::span<Part>) {
+      return machine().barrier.at({0, size()});
+    });
   }
 
   // The root goes on when the network has taken its bytes. The others need as long for theirs, but
@@ -175,7 +178,7 @@ class SimCollectives : public NativeCollectives {
   void gather(std::span<const std::byte> block, std::span<std::byte> all, int root,
               bool cyclic) override {
     const bool is_fine = cyclic && machine().gather_cyclic.is_given();
-    meet(Kind::gather, {block, all}, [&](std::span<Part> parts) {
+    meet(Kind::gather, root, block.size(), {block, all}, [&](std::span<Part> parts) {
       const std::span<std::byte> to = parts[static_cast<std::size_t>(root)].out;
       for (std::size_t rank = 0; rank < parts.size(); ++rank) {
         copy(parts[rank].in, to.subspan(rank * block.size()));
@@ -184,7 +187,7 @@ class SimCollectives : public NativeCollectives {
     });
   }
   void scatter(std::span<const std::byte> all, std::span<std::byte> block, int root) override {
-    meet(Kind::scatter, {all, block}, [&](std::span<Part> parts) {
+    meet(Kind::scatter, root, block.size(), {all, block}, [&](std::span<Part> parts) {
       const std::span<const std::byte> from = parts[static_cast<std::size_t>(root)].in;
       for (std::size_t rank = 0; rank < parts.size(); ++rank) {
         copy(from.subspan(rank * block.size(), block.size()), parts[rank].out);
@@ -206,7 +209,7 @@ class SimCollectives : public NativeCollectives {
     const bool is_located =
         combine.operation == Operation::min_loc || combine.operation == Operation::max_loc;
     const Law& law = is_located && machine().max.is_given() ? machine().max : machine().sum;
-    meet(kind, {values, values}, [&](std::span<Part> parts) {
+    meet(kind, root, values.size(), {values, values}, [&](std::span<Part> parts) {
       std::vector<std::byte> result(parts[0].in.begin(), parts[0].in.end());
       for (std::size_t rank = 1; rank < parts.size(); ++rank) {
         combine.apply(result.data(), parts[rank].in.data(), 1);
@@ -229,17 +232,29 @@ class SimCollectives : public NativeCollectives {
     return sum;
   }
 
+  static std::string describe(Kind kind, int root, std::size_t bytes) {
+    if (kind == Kind::barrier) return std::string(name_of(kind));
+    return fmt::format("{} of {} bytes{}", name_of(kind), bytes,
+                       root == any_source ? "" : fmt::format(", root {}", root));
+  }
+
   // Returns when all have come. The last one calls work() for all, which returns what it costs.
+  // root, bytes: see GroupState; the same on all ranks.
   template <class DoWork>
-  void meet(Kind kind, Part part, const DoWork& work) {
+  void meet(Kind kind, int root, std::size_t bytes, Part part, const DoWork& work) {
     GroupState& group = *place_.group;
     Rank& self = place_.self();
     place_.world.throw_if_failed();
-    if (group.come > 0 && group.kind != kind) {
-      throw MessageError(fmt::format("rank {} calls {}, other ranks call {}", place_.rank,
-                                     name_of(kind), name_of(group.kind)));
+    if (group.come > 0 && (group.kind != kind || group.root != root || group.bytes != bytes)) {
+      throw MessageError(
+          fmt::format("ranks are in different collectives: rank {} calls {}; rank {} calls {}",
+                      place_.rank, describe(kind, root, bytes),
+                      std::ranges::find(group.parts, true, &Part::has_come) - group.parts.begin(),
+                      describe(group.kind, group.root, group.bytes)));
     }
     group.kind = kind;
+    group.root = root;
+    group.bytes = bytes;
     group.last = std::max(group.come > 0 ? group.last : 0.0, self.now);
     part.has_come = true;
     group.parts[static_cast<std::size_t>(place_.rank)] = part;
@@ -247,12 +262,14 @@ class SimCollectives : public NativeCollectives {
       const std::uint64_t before = group.ended;
       place_.world.wait(self, {.group = &group, .is_collective = true}, false, nullptr,
                         [&](bool) { return group.ended != before; });
+      self.now = std::max(self.now, group.end);  // an event before it may have ended the wait
       return;
     }
     const double end = group.last + work(std::span<Part>(group.parts));
     for (Part& one : group.parts) one = {};
     group.come = 0;
     ++group.ended;
+    group.end = end;
     for (const int member : group.members) place_.world.wake(place_.world.rank(member), end);
     self.now = end;
   }

@@ -3,6 +3,8 @@
 #include <cmath>
 #include <functional>
 #include <numeric>
+#include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -153,6 +155,72 @@ TEST(Ap1000, BarrierWaitsForTheLast) {
                      barrier(comm);
                    }),
               3000 * 0.18 + 10.6, 1e-7);
+}
+
+// Whatever else happens to a rank while it waits: a message that any receive may take, or those of
+// a collective that does not block.
+TEST(Ap1000, BarrierWaitsForTheLastInSpiteOfMessages) {
+  for (const bool is_collective : {false, true}) {
+    launch({.machine = "ap1000:1x2"}, [&](Comm& comm) {
+      int value = comm.rank();
+      const std::span values(&value, 1);
+      std::optional<Request> open;
+      if (is_collective) {
+        open.emplace(iall_reduce(comm, values, Operation::sum));
+      } else if (comm.rank() == 0) {
+        open.emplace(comm.irecv(any_source, values));
+      } else {
+        comm.send(0, 1);
+      }
+      if (comm.rank() == 1) comm.compute({.operations = 1000 / 0.18});
+      const double begin = comm.now();
+      barrier(comm);
+      if (comm.rank() == 1) require(std::abs(comm.now() - begin - 10.6e-6) < 1e-12);
+      require(comm.now() > 1010e-6);
+      if (open) open->wait();
+      require_equal(value, 1);
+    });
+  }
+}
+
+// What the last rank to come says of sizes and roots would be taken for all.
+TEST(SimulatedMachine, ComparesCollectivesOfItsOwn) {
+  const auto told = [](const RankFunction& f) {
+    return error_of<core::Error>([&] {
+      launch({.machine = "ap1000:1x3"}, [&](Comm& comm) {
+        comm.check_collectives(false);
+        f(comm);
+      });
+    });
+  };
+  const std::string begin = "ranks are in different collectives: rank 1 calls ";
+  const auto size_of = [](const Comm& comm) { return comm.rank() == 1 ? 1000 : 1U; };
+  EXPECT_EQ(
+      told([&](Comm& comm) {
+        std::vector<int> part(size_of(comm)), all(3 * part.size());
+        gather(comm, part, all, 0);
+      }),
+      "rank 1: " + begin + "gather of 4000 bytes, root 0; rank 0 calls gather of 4 bytes, root 0");
+  require_contains(told([&](Comm& comm) {
+                     std::vector<int> part(size_of(comm)), all(3 * part.size());
+                     scatter(comm, all, part, 0);
+                   }),
+                   begin + "scatter of 4000 bytes, root 0");
+  require_contains(told([&](Comm& comm) {
+                     int sum = 1;
+                     reduce(comm, std::span(&sum, 1), Operation::sum, comm.rank() == 1 ? 1 : 0);
+                   }),
+                   begin + "reduce of 4 bytes, root 1; rank 0 calls reduce of 4 bytes, root 0");
+  require_contains(told([&](Comm& comm) {
+                     if (comm.rank() != 1) return void(all_reduce(comm, 1, Operation::sum));
+                     all_reduce(comm, 1.0, Operation::sum);
+                   }),
+                   begin + "all_reduce of 8 bytes; rank 0 calls all_reduce of 4 bytes");
+  require_contains(told([&](Comm& comm) {
+                     if (comm.rank() != 1) return barrier(comm);
+                     all_reduce(comm, 1, Operation::sum);
+                   }),
+                   begin + "all_reduce of 4 bytes; rank 0 calls barrier");
 }
 
 // Up a tree of empty messages and down again: 33 log2 p + 6.8 was published.

@@ -14,7 +14,8 @@ namespace {
 
 // More looks than this by a rank that nobody can send to any more are a deadlock.
 constexpr std::uint64_t kMostLooksInVain = 10'000'000;
-constexpr std::size_t kMostNamed = 8;  // ranks in a message
+constexpr double kLeastOfALook = 0.001;  // microseconds
+constexpr std::size_t kMostNamed = 8;    // ranks in a message
 
 bool fits(int group, int from, const Label& label, const Message& message) {
   if (group != message.group) return false;
@@ -75,9 +76,7 @@ void World::run(const std::function<void(int)>& f) {
     one->fiber = std::make_unique<Fiber>([this, &self = *one, &f] { live(self, f); });
     enqueue(*one, 0);
   }
-  Rank& first = rank(queue_.begin()->second);
-  queue_.erase(queue_.begin());
-  main_.switch_to(*first.fiber);
+  main_.switch_to(*take_next().fiber);
   if (!failure_) return;
   if (failure_->thrown) std::rethrow_exception(failure_->thrown);
   throw core::Error(failure_->text);
@@ -107,10 +106,7 @@ void World::live(Rank& self, const std::function<void(int)>& f) {
     fail(-1, deadlock(), {});
   }
   if (queue_.empty()) return self.fiber->switch_to(main_, true);
-  Rank& next = rank(queue_.begin()->second);
-  queue_.erase(queue_.begin());
-  next.now = std::max(next.now, next.next);
-  self.fiber->switch_to(*next.fiber, true);
+  self.fiber->switch_to(*take_next().fiber, true);
 }
 
 void World::fail(int number, std::string text, std::exception_ptr thrown) {
@@ -140,13 +136,17 @@ void World::wake(Rank& one, double at) {
   if (one.state == State::waiting || is_sooner) enqueue(one, at);
 }
 
-// This one is in the queue or waits. Returns when it is its turn; its clock is then what it waited
-// for.
-void World::switch_from(Rank& self) {
-  if (queue_.empty()) fail(-1, deadlock(), {});
+World::Rank& World::take_next() {
   Rank& next = rank(queue_.begin()->second);
   queue_.erase(queue_.begin());
   next.now = std::max(next.now, next.next);
+  return next;
+}
+
+// This one is in the queue or waits. Returns when it is its turn.
+void World::switch_from(Rank& self) {
+  if (queue_.empty()) fail(-1, deadlock(), {});
+  Rank& next = take_next();
   if (&next != &self) self.fiber->switch_to(*next.fiber);
 }
 
@@ -160,12 +160,11 @@ void World::yield(Rank& self) {
 
 void World::put(int to, Message message) {
   Rank& receiver = rank(to);
-  // Messages of one pair stay in order, whatever their sizes.
-  const auto before =
-      std::find_if(receiver.arrived.rbegin(), receiver.arrived.rend(), [&](const Message& one) {
-        return one.group == message.group && one.arrival.source == message.arrival.source;
-      });
-  if (before != receiver.arrived.rend()) message.at = std::max(message.at, before->at);
+  // Messages of one pair stay in order, whatever their sizes. Those of split() take no time.
+  if (message.arrival.tag != kSplitTag) {
+    double& last = receiver.last_arrivals[{message.group, message.arrival.source}];
+    message.at = last = std::max(message.at, last);
+  }
   const double at = message.at;
   const Receive* taken_by = nullptr;
   // With a receive from any source, the order of arrival decides, which is not known yet.
@@ -273,7 +272,7 @@ void World::finish(Rank& self, const GroupState& group, Receive& receive) {
 
 // A rank that looks again and again must get on, or those that it waits for would never be next.
 void World::look(Rank& self) {
-  self.now += machine.probe.at({});
+  self.now += std::max(machine.probe.at({}), kLeastOfALook);
   yield(self);
   if (self.receives_from_any > 0) match_arrived(self, self.now);
   const bool is_in_vain = queue_.empty() && next_event(self) == kNever;

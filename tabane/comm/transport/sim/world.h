@@ -56,10 +56,13 @@ struct GroupState {
   int rows = 0, columns = 0;  // of the torus that it is on
   // The collective that some ranks are in; the last one to come does the work for all.
   Kind kind = Kind::barrier;
+  int root = any_source;
+  std::size_t bytes = 0;  // of a block; of an element where they are combined
   std::vector<Part> parts;
   int come = 0;
   double last = 0;
   std::uint64_t ended = 0;
+  double end = 0;  // of the last one that ended
 };
 
 // What a rank waits for, for messages.
@@ -102,6 +105,7 @@ class World {
     std::list<Message> arrived;      // no receive is for them yet
     std::vector<Receive*> receives;  // in the order in which they were begun
     int receives_from_any = 0;
+    std::map<std::pair<int, int>, double> last_arrivals;  // by group and source
     std::uint64_t looks_in_vain = 0;
   };
   Rank& rank(int number) { return *ranks_[static_cast<std::size_t>(number)]; }
@@ -144,6 +148,7 @@ class World {
   void live(Rank& self, const std::function<void(int)>& f);
   void fail(int rank, std::string text, std::exception_ptr thrown);
   void enqueue(Rank& one, double at);
+  Rank& take_next();  // from the queue; its clock is then what it waited for
   void switch_from(Rank& self);
   void yield(Rank& self);  // to ranks whose clocks are less
   void look(Rank& self);

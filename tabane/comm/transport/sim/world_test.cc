@@ -3,6 +3,7 @@
 
 #include <array>
 #include <cmath>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -36,6 +37,56 @@ TEST(SimulatedMachine, LooksForMessagesAtItsOwnTime) {
     // 180 us of work, 10.2 until it arrives; a look takes 1 us.
     require_equal(looks, 191);
     require_equal(comm.recv<int>(0), 5);
+  });
+}
+
+// Also where a look costs nothing, or has no law: the clocks of those that it waits for get on.
+TEST(SimulatedMachine, EndsLooksThatCostNothing) {
+  launch({.machine = "ap1000:1x2", .machine_changes = "probe=0"}, [](Comm& comm) {
+    if (comm.rank() == 0) {
+      comm.compute({.operations = 100});
+      return comm.send(1, 5);
+    }
+    while (!comm.probe(0)) continue;
+    require(comm.now() > 28e-6 && comm.now() < 29e-6);
+    require_equal(comm.recv<int>(0), 5);
+  });
+}
+
+// A short message overtakes no long one that went before, not even one that a receive has taken.
+TEST(SimulatedMachine, KeepsMessagesOfAPairInOrder) {
+  launch({.machine = "ap1000:1x2", .machine_changes = "send.occupancy=0,recv.copy=0"},
+         [](Comm& comm) {
+           std::vector<char> many(10'000);
+           char one = 0;
+           if (comm.rank() == 1) {
+             comm.send(0, many, 1);
+             return comm.send(0, one, 2);
+           }
+           Request first = comm.irecv(1, many, 1), second = comm.irecv(1, std::span(&one, 1), 2);
+           second.wait();
+           require(std::abs(comm.now() - 510e-6) < 1e-12);
+           first.wait();
+           require(std::abs(comm.now() - 510e-6) < 1e-12);
+         });
+}
+
+// A destructor may receive while an exception is on its way: that receive is none that is given up.
+TEST(SimulatedMachine, EndsReceivesThatBeganInADestructor) {
+  struct Receiver {
+    Comm& comm;
+    int& value;
+    ~Receiver() { comm.irecv(1, std::span(&value, 1)); }
+  };
+  launch({.machine = "ap1000:1x2"}, [](Comm& comm) {
+    if (comm.rank() == 1) return comm.send(0, 5);
+    int value = 0;
+    try {
+      const Receiver receiver{comm, value};
+      throw core::Error("out");
+    } catch (const core::Error&) {
+      require_equal(value, 5);
+    }
   });
 }
 
