@@ -1,8 +1,10 @@
 // A program of its own: it counts what the whole process allocates.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <atomic>
 #include <cstddef>
+#include <cstdint>
 #include <cstdlib>
 #include <functional>
 #include <new>
@@ -22,6 +24,10 @@ void* operator new(std::size_t bytes) {
   if (void* const memory = std::malloc(bytes)) return memory;
   throw std::bad_alloc();
 }
+void* operator new(std::size_t bytes, const std::nothrow_t&) noexcept {
+  ++allocations;
+  return std::malloc(bytes);
+}
 void operator delete(void* memory) noexcept { std::free(memory); }
 void operator delete(void* memory, std::size_t) noexcept { std::free(memory); }
 
@@ -30,12 +36,16 @@ namespace {
 
 constexpr int kCalls = 100;
 
-// Of this rank, in `f` after it has been called for as long.
+// Of this rank, in kCalls calls of `f` after as many: the least of three times, since a rank that
+// is stopped longer than ever before needs more room for what has come, once.
 std::size_t allocations_in(const std::function<void()>& f) {
-  for (int i = 0; i < kCalls; ++i) f();
-  const std::size_t before = allocations;
-  for (int i = 0; i < kCalls; ++i) f();
-  return allocations - before;
+  std::size_t least = SIZE_MAX;
+  for (int time = 0; time < 4; ++time) {
+    const std::size_t before = allocations;
+    for (int i = 0; i < kCalls; ++i) f();
+    if (time > 0) least = std::min(least, allocations - before);
+  }
+  return least;
 }
 
 void require_at_most(std::size_t most, std::size_t taken, const char* what) {
