@@ -244,7 +244,7 @@ class Saved(InFolder):
 class Candidates(InFolder):
     def test_that_fail_are_told_and_never_chosen(self):
         result = self.tune("-r", "24", "--repeat", "1", "--vary", "block=8,1,2", "--only", "block",
-                           "--", "sh", "-c", "test {block} != 1 && sleep 0.0{block}")
+                           "--", "sh", "-c", "test {block} != 1 && sleep 0.{block}")
         self.assertEqual(result.returncode, 0, result.stderr)
         self.assertIn("exit code 1", result.stdout)
         self.assertIn("block 2: ", result.stdout)
@@ -374,7 +374,7 @@ class Foreign(InFolder):
 
 class Interrupted(InFolder):
     def test_keeps_what_is_known_and_is_gone_on_with(self):
-        command = ["sh", "-c", "echo x >> log; sleep 0.0{block}"]
+        command = ["sh", "-c", "echo x >> log; sleep 0.{block}"]
         varied = ["--repeat", "1", "--vary", "block=8,1,2,3", "--only", "block"]
         log = self.path / "log"
         arguments = ["tune", "-q", "-r", "1000", *varied, "--", *command]
