@@ -134,7 +134,7 @@ bool TemporaryFile::create_unnamed(mode_t mode) {
 
 void TemporaryFile::create(mode_t mode) {
   constexpr int kFlags = O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW;
-  constexpr int kAttempts = 16;
+  constexpr int kAttempts = 1000;  // a busy remover has been seen to win 16 times in a row
   std::uint64_t number = next_number();
   for (int attempt = 1;; ++attempt) {
     put_temporary_name(number, name_);
