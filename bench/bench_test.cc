@@ -4,8 +4,6 @@
 
 #include <stdexcept>
 
-#include "tabane/core/measurement.h"
-
 namespace tabane::bench {
 namespace {
 

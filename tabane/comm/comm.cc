@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <cstdint>
-#include <tuple>
 
 #include "tabane/comm/collective/group.h"
 

@@ -1,9 +1,7 @@
 #include "tabane/comm/comm.h"
 
-#include <array>
 #include <initializer_list>
 #include <numeric>
-#include <optional>
 #include <string>
 #include <vector>
 

@@ -11,9 +11,7 @@
 #include <cerrno>
 #include <map>
 #include <numeric>
-#include <optional>
 #include <stdexcept>
-#include <string>
 #include <vector>
 
 #include "tabane/comm/collective/group.h"

@@ -9,7 +9,6 @@
 #include <csignal>
 #include <functional>
 #include <thread>
-#include <vector>
 
 #include "tabane/core/error.h"
 #include "tabane/core/temporary_file.h"

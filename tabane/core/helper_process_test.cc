@@ -4,7 +4,6 @@
 #include <sys/wait.h>
 
 #include <cerrno>
-#include <string>
 
 #include "tabane/core/error.h"
 

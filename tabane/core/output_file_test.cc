@@ -6,28 +6,21 @@
 #include <linux/seccomp.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
-#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
 #include <array>
 #include <atomic>
 #include <cerrno>
-#include <csignal>
 #include <cstddef>
 #include <cstdlib>
 #include <ctime>
-#include <functional>
 #include <memory>
 #include <optional>
-#include <set>
 #include <thread>
-#include <vector>
 
 #include "tabane/core/error.h"
-#include "tabane/core/file.h"
 #include "tabane/core/files_test.h"
-#include "tabane/core/temporary_file.h"
 #include "tabane/core/text_of_error_test.h"
 
 namespace tabane::core {

@@ -13,11 +13,8 @@
 
 #include <cerrno>
 #include <cstddef>
-#include <filesystem>
 #include <memory>
-#include <optional>
 #include <set>
-#include <string>
 #include <thread>
 #include <vector>
 

@@ -3,9 +3,7 @@
 #include <gtest/gtest.h>
 #include <time.h>
 
-#include <atomic>
 #include <stdexcept>
-#include <vector>
 
 #include "tabane/core/binding.h"
 #include "tabane/core/clock.h"

@@ -7,8 +7,6 @@
 #include <memory>
 
 #include "tabane/core/error.h"
-#include "tabane/crypto/openssl.h"
-#include "tabane/crypto/secret.h"
 
 namespace tabane::crypto {
 namespace {

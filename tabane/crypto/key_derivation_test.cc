@@ -8,11 +8,9 @@
 #include <algorithm>
 #include <memory>
 #include <string>
-#include <string_view>
 
 #include "tabane/core/error.h"
 #include "tabane/crypto/bytes_test.h"
-#include "tabane/crypto/openssl.h"
 
 namespace tabane::crypto {
 namespace {

@@ -2,7 +2,6 @@
 
 #include <fcntl.h>
 #include <fmt/format.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -13,8 +12,6 @@
 #include <utility>
 
 #include "tabane/core/error.h"
-#include "tabane/core/file.h"
-#include "tabane/crypto/secret.h"
 
 namespace tabane::crypto {
 namespace {

@@ -1,15 +1,12 @@
 #include "tabane/crypto/keys.h"
 
 #include <gtest/gtest.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
-#include <filesystem>
 
 #include "tabane/core/error.h"
-#include "tabane/core/file.h"
 #include "tabane/core/files_test.h"
 #include "tabane/core/temporary_file.h"
 #include "tabane/core/text_of_error_test.h"

@@ -4,10 +4,8 @@
 #include <sys/mman.h>
 #include <sys/random.h>
 
-#include <array>
 #include <cerrno>
 #include <cstring>
-#include <new>
 
 #include "tabane/core/error.h"
 

@@ -7,8 +7,6 @@
 #include <algorithm>
 #include <cstring>
 #include <filesystem>
-#include <map>
-#include <numeric>
 
 #include "bench/command.h"
 #include "tabane/core/error.h"

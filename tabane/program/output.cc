@@ -10,7 +10,6 @@
 
 #include "tabane/core/error.h"
 #include "tabane/core/file.h"
-#include "tabane/core/output_file.h"
 #include "tabane/lab/record/json.h"
 #include "tabane/lab/record_head.h"
 #include "tabane/lab/survey/survey.h"

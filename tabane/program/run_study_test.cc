@@ -2,9 +2,6 @@
 
 #include <gtest/gtest.h>
 
-#include <memory>
-
-#include "tabane/lab/record/record.h"
 #include "tabane/program/run_options.h"
 
 namespace tabane::program {

@@ -2,10 +2,6 @@
 
 #include <gtest/gtest.h>
 
-#include <cstddef>
-#include <span>
-#include <vector>
-
 #include "tabane/simd/compressible_test.h"
 #include "tabane/simd/targets_test.h"
 

@@ -3,7 +3,6 @@
 #include <gtest/gtest.h>
 #include <png.h>
 
-#include <cmath>
 #include <limits>
 #include <numeric>
 

@@ -3,10 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
-#include <atomic>
-#include <functional>
 #include <memory>
-#include <optional>
 #include <set>
 #include <string>
 

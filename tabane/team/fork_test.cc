@@ -11,7 +11,6 @@
 #include <cerrno>
 #include <cstdlib>
 #include <stdexcept>
-#include <vector>
 
 #include "tabane/core/error.h"
 

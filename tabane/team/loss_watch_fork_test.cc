@@ -9,8 +9,6 @@
 #include <functional>
 
 #include "tabane/core/error.h"
-#include "tabane/team/fork.h"
-#include "tabane/team/job.h"
 #include "tabane/team/leftovers_test.h"
 #include "tabane/team/team.h"
 

@@ -3,11 +3,8 @@
 #include <gtest/gtest.h>
 #include <sys/mman.h>
 
-#include <cstdint>
 #include <cstring>
 #include <span>
-#include <string>
-#include <vector>
 
 #include "tabane/core/memory.h"
 #include "tabane/core/units.h"

@@ -8,9 +8,7 @@
 #include <algorithm>
 #include <atomic>
 #include <future>
-#include <string>
 #include <thread>
-#include <vector>
 
 #include "tabane/core/memory.h"
 #include "tabane/core/units.h"

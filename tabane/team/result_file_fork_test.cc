@@ -4,7 +4,6 @@
 
 #include <cerrno>
 #include <map>
-#include <string>
 #include <thread>
 
 #include "tabane/team/leftovers_test.h"

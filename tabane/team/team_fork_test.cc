@@ -13,11 +13,8 @@
 #include <list>
 #include <numeric>
 #include <set>
-#include <string>
 
 #include "tabane/core/binding.h"
-#include "tabane/team/fork.h"
-#include "tabane/team/job.h"
 #include "tabane/team/leftovers_test.h"
 #include "tabane/team/places.h"
 

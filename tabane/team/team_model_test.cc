@@ -2,8 +2,6 @@
 
 #include <gtest/gtest.h>
 
-#include <vector>
-
 #include "tabane/team/law_experiment_test.h"
 
 namespace tabane::team {

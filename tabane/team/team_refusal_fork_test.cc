@@ -16,7 +16,6 @@
 #include <atomic>
 #include <cerrno>
 #include <cstddef>
-#include <cstdlib>
 #include <fstream>
 #include <functional>
 #include <map>

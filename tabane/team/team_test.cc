@@ -8,13 +8,9 @@
 #include <chrono>
 #include <climits>
 #include <numeric>
-#include <stdexcept>
-#include <string>
 #include <thread>
 
 #include "tabane/core/binding.h"
-#include "tabane/core/measurement.h"
-#include "tabane/core/placement.h"
 
 namespace tabane::team {
 namespace {

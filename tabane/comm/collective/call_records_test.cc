@@ -1,9 +1,6 @@
 // Numbers of calls that go round, as after days of them.
 #include "tabane/comm/collective/call_records.h"
 
-#include <array>
-
-#include "tabane/comm/collective/group.h"
 #include "tabane/comm/collective/mismatches_test.h"
 #include "tabane/comm/runners_test.h"
 

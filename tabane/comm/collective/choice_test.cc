@@ -5,7 +5,6 @@
 #include <cstdio>
 #include <fstream>
 #include <set>
-#include <string>
 
 #include "tabane/comm/runners_test.h"
 #include "tabane/comm/transport/plain_transport_test.h"

@@ -3,8 +3,6 @@
 #include <gtest/gtest.h>
 
 #include <numeric>
-#include <random>
-#include <vector>
 
 #include "tabane/comm/collective/calls.h"
 #include "tabane/comm/collective/choice.h"

@@ -8,7 +8,6 @@
 #include <filesystem>
 #include <fstream>
 #include <map>
-#include <string>
 
 #include "tabane/comm/launch.h"
 #include "tabane/core/loadable_module.h"

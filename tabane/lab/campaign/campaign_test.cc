@@ -7,7 +7,6 @@
 #include <new>
 #include <string_view>
 #include <system_error>
-#include <vector>
 
 #include "tabane/core/error.h"
 

@@ -9,7 +9,6 @@
 
 #include <cerrno>
 #include <filesystem>
-#include <string>
 #include <thread>
 
 #include "tabane/core/binding.h"

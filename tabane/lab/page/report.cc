@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <array>
-#include <cstdio>
 
 #include "tabane/core/units.h"
 #include "tabane/lab/page/report_style.h"

@@ -6,7 +6,6 @@
 
 #include "tabane/lab/page/plot.h"
 #include "tabane/lab/page/report_record_test.h"
-#include "tabane/lab/probe.h"
 #include "tabane/lab/record/has_test.h"
 
 namespace tabane::lab {

@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <set>
 #include <variant>
-#include <vector>
 
 #include "tabane/lab/probes/run_probe_test.h"
 

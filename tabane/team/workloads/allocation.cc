@@ -6,7 +6,6 @@
 #include <map>
 #include <memory>
 #include <new>
-#include <string>
 
 #include "tabane/core/error.h"
 

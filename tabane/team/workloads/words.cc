@@ -2,13 +2,11 @@
 
 #include <algorithm>
 #include <array>
-#include <bit>
 #include <cstring>
 #include <memory>
 #include <mutex>
 #include <stdexcept>
 #include <thread>
-#include <utility>
 
 namespace tabane::workloads {
 namespace {

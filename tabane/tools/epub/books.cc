@@ -16,7 +16,6 @@
 #include "tabane/core/file.h"
 #include "tabane/core/output_file.h"
 #include "tabane/crypto/secret.h"
-#include "tabane/tools/epub/licence.h"
 #include "tabane/tools/epub/package.h"
 #include "tabane/tools/epub/resources.h"
 

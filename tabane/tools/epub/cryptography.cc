@@ -2,10 +2,8 @@
 
 #include <fmt/chrono.h>
 #include <fmt/format.h>
-#include <openssl/evp.h>
 #include <openssl/pem.h>
 #include <openssl/rsa.h>
-#include <openssl/x509.h>
 
 #include <algorithm>
 #include <cstring>
@@ -14,8 +12,6 @@
 
 #include "tabane/core/error.h"
 #include "tabane/core/file.h"
-#include "tabane/crypto/openssl.h"
-#include "tabane/crypto/secret.h"
 #include "tabane/lab/record/text.h"
 
 namespace tabane::epub {

@@ -7,7 +7,6 @@
 
 #include "tabane/core/error.h"
 #include "tabane/crypto/secret.h"
-#include "tabane/tools/epub/pipeline.h"
 
 namespace tabane::epub {
 namespace {

@@ -8,7 +8,6 @@
 #include <chrono>
 #include <csignal>
 #include <cstdio>
-#include <filesystem>
 #include <map>
 #include <memory>
 #include <mutex>
@@ -24,7 +23,6 @@
 #include "tabane/program/passphrase_prompt.h"
 #include "tabane/program/printable.h"
 #include "tabane/program/progress.h"
-#include "tabane/tools/epub/books.h"
 #include "tabane/tools/epub/licence.h"
 
 namespace tabane::program {

@@ -4,10 +4,8 @@
 #include <array>
 #include <cfloat>
 #include <cmath>
-#include <functional>
 #include <limits>
 #include <utility>
-#include <vector>
 
 #include "tabane/comm/collectives.h"
 

@@ -6,7 +6,6 @@
 #include <cmath>
 #include <numeric>
 #include <string>
-#include <vector>
 
 #include "tabane/comm/launch.h"
 #include "tabane/core/error.h"

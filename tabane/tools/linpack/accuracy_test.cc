@@ -5,9 +5,6 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
-#include <vector>
-
-#include "tabane/tools/linpack/system.h"
 
 namespace tabane::linpack {
 namespace {

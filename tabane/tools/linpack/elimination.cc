@@ -1,17 +1,12 @@
 #include "tabane/tools/linpack/elimination.h"
 
 #include <algorithm>
-#include <array>
-#include <cstddef>
 #include <map>
 #include <numeric>
 #include <optional>
-#include <span>
 #include <utility>
-#include <vector>
 
 #include "tabane/comm/collectives.h"
-#include "tabane/comm/grid.h"
 #include "tabane/tools/linpack/kernels.h"
 
 namespace tabane::linpack {

@@ -6,14 +6,10 @@
 #include <cmath>
 #include <span>
 #include <utility>
-#include <vector>
 
 #include "tabane/comm/collectives.h"
-#include "tabane/comm/grid.h"
 #include "tabane/solver/blas.h"
 #include "tabane/tools/linpack/accuracy.h"
-#include "tabane/tools/linpack/elimination.h"
-#include "tabane/tools/linpack/system.h"
 
 namespace tabane::linpack {
 namespace {

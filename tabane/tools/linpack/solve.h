@@ -1,8 +1,6 @@
 // Dense systems of equations, as the LINPACK benchmark solves them.
 #pragma once
 
-#include <cstddef>
-#include <string>
 #include <tuple>
 #include <vector>
 

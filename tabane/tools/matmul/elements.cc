@@ -1,9 +1,7 @@
 #include "tabane/tools/matmul/elements.h"
 
 #include <algorithm>
-#include <cstdint>
 #include <limits>
-#include <vector>
 
 #include "tabane/core/error.h"
 #include "tabane/core/random.h"

@@ -2,8 +2,6 @@
 
 #include <gtest/gtest.h>
 
-#include <cmath>
-
 #include "tabane/tools/matmul/matrices_test.h"
 #include "tabane/tools/matmul/multiply.h"
 

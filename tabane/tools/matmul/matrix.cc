@@ -5,9 +5,7 @@
 #include <algorithm>
 #include <cstdlib>
 #include <memory>
-#include <string>
 #include <string_view>
-#include <vector>
 
 #include "tabane/core/error.h"
 #include "tabane/core/file.h"

@@ -4,7 +4,6 @@
 #include <gmp.h>
 
 #include <algorithm>
-#include <cstdint>
 #include <limits>
 #include <memory>
 #include <numeric>
@@ -13,7 +12,6 @@
 
 #include "tabane/core/cgroup.h"
 #include "tabane/core/error.h"
-#include "tabane/tools/matmul/matrix.h"
 #include "tabane/tools/matmul/operands.h"
 #include "tabane/tools/matmul/plan.h"
 #include "tabane/tools/matmul/residue_product.h"

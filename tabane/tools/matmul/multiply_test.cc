@@ -10,7 +10,6 @@
 #include "tabane/core/error.h"
 #include "tabane/core/random.h"
 #include "tabane/tools/matmul/matrices_test.h"
-#include "tabane/tools/matmul/matrix.h"
 #include "tabane/tools/matmul/operands.h"
 
 namespace tabane::matmul {

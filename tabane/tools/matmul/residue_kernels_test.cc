@@ -1,11 +1,9 @@
 #include "tabane/tools/matmul/residue_kernels.h"
 
-#include <gmp.h>
 #include <gtest/gtest.h>
 
 #include <cmath>
 #include <random>
-#include <vector>
 
 #include "tabane/core/random.h"
 #include "tabane/tools/matmul/matrix.h"

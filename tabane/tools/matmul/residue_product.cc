@@ -8,7 +8,6 @@
 #include "tabane/core/clock.h"
 #include "tabane/core/memory.h"
 #include "tabane/solver/blas.h"
-#include "tabane/tools/matmul/plan.h"
 #include "tabane/tools/matmul/residue_kernels.h"
 #include "tabane/tools/matmul/residues.h"
 

@@ -1,16 +1,12 @@
 #include "tabane/tools/matmul/residues.h"
 
-#include <gmp.h>
-
 #include <algorithm>
 #include <array>
 #include <cmath>
 #include <optional>
-#include <vector>
 
 #include "tabane/core/error.h"
 #include "tabane/solver/blas.h"
-#include "tabane/tools/matmul/residue_kernels.h"
 
 namespace tabane::matmul {
 namespace {

@@ -8,7 +8,6 @@
 #include "tabane/comm/collectives.h"
 #include "tabane/core/clock.h"
 #include "tabane/tools/matmul/elements.h"
-#include "tabane/tools/matmul/multiply.h"
 #include "tabane/tools/matmul/plan.h"
 #include "tabane/tools/matmul/residue_product.h"
 

@@ -1,7 +1,6 @@
 // The product on ranks.
 #pragma once
 
-#include <cstdint>
 #include <tuple>
 
 #include "tabane/comm/grid.h"

@@ -3,10 +3,8 @@
 
 #include <algorithm>
 #include <cstdint>
-#include <filesystem>
 #include <memory>
 #include <string>
-#include <utility>
 
 #include "tabane/comm/collectives.h"
 #include "tabane/core/clock.h"

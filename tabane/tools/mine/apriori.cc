@@ -7,9 +7,7 @@
 #include <map>
 #include <ranges>
 #include <set>
-#include <tuple>
 #include <utility>
-#include <vector>
 
 #include "tabane/core/cgroup.h"
 #include "tabane/core/error.h"

@@ -3,12 +3,10 @@
 #include <gtest/gtest.h>
 
 #include <limits>
-#include <vector>
 
 #include "tabane/core/error.h"
 #include "tabane/tools/mine/plain_counter.h"
 #include "tabane/tools/mine/small_database_test.h"
-#include "tabane/tools/mine/transactions.h"
 
 namespace tabane::mine {
 namespace {

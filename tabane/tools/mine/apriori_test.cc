@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <limits>
 #include <numeric>
-#include <vector>
 
 #include "tabane/core/error.h"
 #include "tabane/tools/mine/small_database_test.h"

@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <optional>
-#include <string>
 #include <tuple>
 
 #include "tabane/core/error.h"

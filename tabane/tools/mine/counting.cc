@@ -5,7 +5,6 @@
 #include <algorithm>
 
 #include "tabane/core/error.h"
-#include "tabane/tools/mine/encrypted_database.h"
 
 namespace tabane::mine {
 namespace {

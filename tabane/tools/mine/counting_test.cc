@@ -3,9 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
-#include <vector>
 
-#include "tabane/tools/mine/encrypted_database.h"
 #include "tabane/tools/mine/small_database_test.h"
 
 namespace tabane::mine {

@@ -6,7 +6,6 @@
 #include <cstring>
 #include <string_view>
 #include <utility>
-#include <vector>
 
 #include "tabane/core/error.h"
 #include "tabane/core/units.h"

@@ -3,13 +3,8 @@
 #include <gtest/gtest.h>
 #include <sys/stat.h>
 
-#include <filesystem>
-#include <string>
-
 #include "tabane/core/error.h"
-#include "tabane/core/file.h"
 #include "tabane/core/files_test.h"
-#include "tabane/core/temporary_file.h"
 
 namespace tabane::mine {
 namespace {

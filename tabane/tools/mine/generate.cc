@@ -10,7 +10,6 @@
 #include "tabane/core/error.h"
 #include "tabane/core/random.h"
 #include "tabane/tools/mine/files.h"
-#include "tabane/tools/mine/transactions.h"
 
 namespace tabane::mine {
 namespace {

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <iterator>
-#include <vector>
 
 #include "tabane/comm/collectives.h"
 #include "tabane/core/error.h"

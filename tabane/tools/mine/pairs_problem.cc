@@ -2,11 +2,9 @@
 
 #include <numeric>
 #include <span>
-#include <vector>
 
 #include "tabane/tools/mine/apriori.h"
 #include "tabane/tools/mine/bgv/evaluator.h"
-#include "tabane/tools/mine/encrypted_database.h"
 #include "tabane/tools/mine/generate.h"
 
 namespace tabane::mine {

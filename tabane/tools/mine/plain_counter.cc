@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <bit>
 #include <cstddef>
-#include <span>
 
 #include "tabane/core/error.h"
 

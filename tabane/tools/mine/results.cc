@@ -3,9 +3,6 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include <algorithm>
-#include <vector>
-
 #include "tabane/core/units.h"
 #include "tabane/program/printable.h"
 

@@ -7,14 +7,12 @@
 #include <cmath>
 #include <cstdint>
 #include <iterator>
-#include <span>
 #include <utility>
 
 #include "tabane/comm/collectives.h"
 #include "tabane/core/cgroup.h"
 #include "tabane/core/error.h"
 #include "tabane/tools/mine/counting.h"
-#include "tabane/tools/mine/results.h"
 
 namespace tabane::mine {
 namespace {

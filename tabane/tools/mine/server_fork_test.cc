@@ -3,7 +3,6 @@
 #include <gtest/gtest.h>
 
 #include <cstdint>
-#include <vector>
 
 #include "tabane/core/error.h"
 #include "tabane/core/text_of_error_test.h"

@@ -7,18 +7,14 @@
 #include <cerrno>
 #include <system_error>
 #include <utility>
-#include <vector>
 
 #include "tabane/comm/collectives.h"
 #include "tabane/core/error.h"
 #include "tabane/core/units.h"
 #include "tabane/tools/mine/apriori.h"
 #include "tabane/tools/mine/client.h"
-#include "tabane/tools/mine/encrypted_database.h"
 #include "tabane/tools/mine/files.h"
-#include "tabane/tools/mine/results.h"
 #include "tabane/tools/mine/server.h"
-#include "tabane/tools/mine/transactions.h"
 
 namespace tabane::mine {
 

@@ -8,7 +8,6 @@
 //   decrypt  client/state, server/query or no query any more  from the answer
 #pragma once
 
-#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <filesystem>

@@ -4,8 +4,6 @@
 #include <sys/stat.h>
 
 #include <algorithm>
-#include <string>
-#include <vector>
 
 #include "tabane/comm/collectives.h"
 #include "tabane/comm/launch.h"
@@ -15,7 +13,6 @@
 #include "tabane/core/temporary_file.h"
 #include "tabane/core/text_of_error_test.h"
 #include "tabane/tools/mine/client.h"
-#include "tabane/tools/mine/encrypted_database.h"
 #include "tabane/tools/mine/files.h"
 #include "tabane/tools/mine/generate.h"
 #include "tabane/tools/mine/server.h"

@@ -2,8 +2,6 @@
 
 #include <gtest/gtest.h>
 
-#include <vector>
-
 #include "tabane/core/error.h"
 #include "tabane/tools/mine/apriori.h"
 

@@ -7,11 +7,9 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <cstdint>
 #include <string_view>
 #include <unordered_map>
 #include <utility>
-#include <vector>
 
 #include "tabane/core/cgroup.h"
 #include "tabane/core/error.h"

@@ -2,11 +2,7 @@
 
 #include <gtest/gtest.h>
 
-#include <string>
-#include <vector>
-
 #include "tabane/core/error.h"
-#include "tabane/core/file.h"
 #include "tabane/core/temporary_file.h"
 #include "tabane/core/text_of_error_test.h"
 

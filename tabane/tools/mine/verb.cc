@@ -8,21 +8,17 @@
 #include <cstdio>
 #include <memory>
 #include <optional>
-#include <string>
 
 #include "tabane/comm/launch.h"
 #include "tabane/core/error.h"
 #include "tabane/core/output_file.h"
 #include "tabane/core/units.h"
 #include "tabane/program/command.h"
-#include "tabane/program/output.h"
 #include "tabane/program/passphrase_prompt.h"
 #include "tabane/program/printable.h"
 #include "tabane/program/run_options.h"
 #include "tabane/tools/mine/apriori.h"
 #include "tabane/tools/mine/generate.h"
-#include "tabane/tools/mine/mine.h"
-#include "tabane/tools/mine/results.h"
 #include "tabane/tools/mine/transactions.h"
 
 namespace tabane::program {

@@ -3,7 +3,6 @@
 #include <gtest/gtest.h>
 
 #include <limits>
-#include <string>
 
 #include "tabane/core/error.h"
 #include "tabane/core/file.h"

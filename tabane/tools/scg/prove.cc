@@ -12,7 +12,6 @@
 #include "tabane/simd/reduction.h"
 #include "tabane/tools/scg/equation.h"
 #include "tabane/tools/scg/problem.h"
-#include "tabane/tools/scg/system.h"
 
 namespace tabane::scg {
 namespace {

@@ -6,18 +6,12 @@
 #include <array>
 #include <cmath>
 #include <span>
-#include <vector>
 
 #include "tabane/comm/collectives.h"
-#include "tabane/comm/comm.h"
-#include "tabane/comm/steps.h"
 #include "tabane/core/units.h"
 #include "tabane/simd/elementwise.h"
 #include "tabane/simd/reduction.h"
 #include "tabane/tools/scg/equation.h"
-#include "tabane/tools/scg/problem.h"
-#include "tabane/tools/scg/prove.h"
-#include "tabane/tools/scg/system.h"
 
 namespace tabane::scg {
 namespace {

@@ -9,7 +9,6 @@
 #include "tabane/comm/launch.h"
 #include "tabane/simd/targets_test.h"
 #include "tabane/tools/scg/mesh_test.h"
-#include "tabane/tools/scg/problem.h"
 
 namespace tabane::scg {
 namespace {

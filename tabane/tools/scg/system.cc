@@ -4,11 +4,9 @@
 
 #include <algorithm>
 #include <cmath>
-#include <span>
 
 #include "tabane/core/error.h"
 #include "tabane/simd/reduction.h"
-#include "tabane/tools/scg/problem.h"
 
 namespace tabane::scg {
 namespace {

@@ -4,7 +4,6 @@
 
 #include "tabane/comm/collectives.h"
 #include "tabane/solver/blas.h"
-#include "tabane/tools/slalom/panels.h"
 
 namespace tabane::slalom {
 

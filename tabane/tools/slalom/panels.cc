@@ -1,6 +1,5 @@
 #include "tabane/tools/slalom/panels.h"
 
-#include <algorithm>
 #include <optional>
 
 #include "tabane/comm/collectives.h"

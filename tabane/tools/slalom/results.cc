@@ -9,7 +9,6 @@
 #include <cstdint>
 #include <iterator>
 #include <limits>
-#include <vector>
 
 #include "tabane/comm/collectives.h"
 #include "tabane/solver/blas.h"

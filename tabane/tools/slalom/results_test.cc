@@ -2,8 +2,6 @@
 
 #include <gtest/gtest.h>
 
-#include <algorithm>
-
 #include "tabane/tools/slalom/box_test.h"
 
 namespace tabane::slalom {

@@ -4,7 +4,6 @@
 
 #include <cmath>
 
-#include "tabane/core/error.h"
 #include "tabane/tools/time/simulated_commands_test.h"
 
 namespace tabane::lab {

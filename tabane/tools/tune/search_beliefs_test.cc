@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <cmath>
 #include <random>
-#include <vector>
 
 namespace tabane::lab::tune {
 namespace {

@@ -8,7 +8,6 @@
 #include <map>
 #include <random>
 #include <utility>
-#include <vector>
 
 #include "tabane/core/error.h"
 #include "tabane/tools/tune/synthetic_command_test.h"

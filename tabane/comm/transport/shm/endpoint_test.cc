@@ -4,12 +4,10 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
-#include <array>
 #include <atomic>
 #include <bit>
 #include <string>
 #include <thread>
-#include <vector>
 
 #include "tabane/comm/transport/shm/shm_transport.h"
 #include "tabane/core/error.h"

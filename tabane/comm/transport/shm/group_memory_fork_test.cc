@@ -3,7 +3,6 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
-#include <vector>
 
 #include "tabane/comm/transport/shm/forked_ranks_test.h"
 #include "tabane/core/error.h"

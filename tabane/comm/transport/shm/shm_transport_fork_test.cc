@@ -12,10 +12,8 @@
 #include <array>
 #include <cerrno>
 #include <cstddef>
-#include <functional>
 #include <numeric>
 #include <stdexcept>
-#include <vector>
 
 #include "tabane/comm/transport/shm/forked_ranks_test.h"
 #include "tabane/core/error.h"

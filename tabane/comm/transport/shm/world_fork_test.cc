@@ -9,7 +9,6 @@
 #include <array>
 #include <cstdarg>
 #include <set>
-#include <string>
 
 #include "tabane/comm/transport/shm/forked_ranks_test.h"
 #include "tabane/comm/transport/transport.h"

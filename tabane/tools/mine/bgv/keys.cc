@@ -3,13 +3,11 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
 #include <bit>
 #include <cstring>
 
 #include "tabane/core/error.h"
 #include "tabane/crypto/secret.h"
-#include "tabane/tools/mine/bgv/modulus.h"
 
 namespace tabane::mine::bgv {
 namespace {

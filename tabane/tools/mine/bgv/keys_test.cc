@@ -3,10 +3,8 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
-#include <array>
 #include <cmath>
 #include <set>
-#include <vector>
 
 #include "tabane/core/error.h"
 #include "tabane/crypto/secret.h"

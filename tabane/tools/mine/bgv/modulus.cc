@@ -4,7 +4,6 @@
 #include <gmp.h>
 
 #include <bit>
-#include <cstddef>
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "tabane/tools/mine/bgv/modulus.cc"
 #include <hwy/foreach_target.h>

@@ -1,7 +1,6 @@
 #include "tabane/tools/mine/bgv/ntt.h"
 
 #include "tabane/tools/mine/bgv/material_test.h"
-#include "tabane/tools/mine/bgv/modulus.h"
 
 namespace tabane::mine::bgv {
 namespace {

@@ -10,7 +10,6 @@
 #include <utility>
 
 #include "tabane/core/error.h"
-#include "tabane/tools/mine/bgv/modulus.h"
 
 namespace tabane::mine::bgv {
 namespace {

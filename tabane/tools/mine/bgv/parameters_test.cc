@@ -6,7 +6,6 @@
 #include <numeric>
 
 #include "tabane/core/error.h"
-#include "tabane/tools/mine/bgv/modulus.h"
 
 namespace tabane::mine::bgv {
 namespace {

@@ -5,8 +5,6 @@
 #include <vector>
 
 #include "tabane/core/error.h"
-#include "tabane/tools/mine/bgv/accumulate.h"
-#include "tabane/tools/mine/bgv/modulus.h"
 #include "tabane/tools/mine/bgv/ntt.h"
 
 namespace tabane::mine::bgv {

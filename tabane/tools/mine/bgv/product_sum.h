@@ -4,7 +4,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <span>
-#include <vector>
 
 #include "tabane/tools/mine/bgv/accumulate.h"
 #include "tabane/tools/mine/bgv/keys.h"
