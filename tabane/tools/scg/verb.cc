@@ -8,7 +8,7 @@
 #include <string>
 
 #include "tabane/comm/launch.h"
-#include "tabane/comm/transport/sim/machine.h"
+#include "tabane/comm/machine.h"
 #include "tabane/core/error.h"
 #include "tabane/core/units.h"
 #include "tabane/program/command.h"

@@ -8,7 +8,7 @@
 
 #include "tabane/comm/collectives.h"
 #include "tabane/comm/launch.h"
-#include "tabane/comm/transport/sim/machine.h"
+#include "tabane/comm/machine.h"
 #include "tabane/core/error.h"
 
 namespace tabane::simulate {

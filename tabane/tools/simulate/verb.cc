@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "tabane/comm/transport/sim/machine.h"
+#include "tabane/comm/machine.h"
 #include "tabane/core/error.h"
 #include "tabane/core/units.h"
 #include "tabane/lab/record/json.h"

@@ -5,7 +5,7 @@
 #include <functional>
 #include <memory>
 
-#include "tabane/comm/transport/sim/machine.h"
+#include "tabane/comm/machine.h"
 #include "tabane/comm/transport/transport.h"
 
 namespace tabane::comm::sim {

@@ -19,8 +19,8 @@
 #include <utility>
 #include <vector>
 
+#include "tabane/comm/machine.h"
 #include "tabane/comm/transport/sim/fiber.h"
-#include "tabane/comm/transport/sim/machine.h"
 #include "tabane/comm/transport/transport.h"
 
 namespace tabane::comm::sim {

@@ -1,4 +1,4 @@
-#include "tabane/comm/transport/sim/machine.h"
+#include "tabane/comm/machine.h"
 
 #include <gtest/gtest.h>
 
