@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "tabane/comm/runners_test.h"
+#include "tabane/comm/patterns_test.h"
 
 namespace tabane::comm {
 namespace {
@@ -76,6 +76,8 @@ TEST(CommOnRanks, WaitsForAMessageWithoutTakingIt) {
     error_of<core::LostError>([&] { comm.wait_for_message(any_source, any_tag); });
   });
 }
+
+TEST(CommOnRanks, TellsWhoeverLooksOfARankThatHasReturned) { run(2, look_for_one_that_returns); }
 
 TEST(CommOnRanks, TellsOfEachRequestThatBecomesCompleteOnce) {
   run(3, [](Comm& comm) {

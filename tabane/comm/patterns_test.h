@@ -71,4 +71,23 @@ inline Bytes pattern_out(const Comm& comm, std::size_t size, int number) {
   return pattern(size, key_of(comm.rank(), next(comm), number));
 }
 
+// Rank 1 returns. The other one, which does not wait but looks again and again, has what it sent
+// before, and is told.
+inline void look_for_one_that_returns(Comm& comm) {
+  if (comm.rank() == 1) return comm.send(0, 7, 1);
+  std::vector<int> sent(1), missing(1);
+  Request early = comm.irecv(1, sent, 1), late = comm.irecv(1, missing, 2);
+  const auto told = [&](auto found) {
+    const std::string loss = error_of<core::LostError>([&] {
+      while (!found()) continue;
+    });
+    require_contains(loss, "rank 1 has returned");
+  };
+  told([&] { return late.test(); });
+  require(early.test());
+  require_equal(sent[0], 7);
+  told([&] { return comm.probe(1, 3).has_value(); });
+  error_of<core::LostError>([&] { comm.recv<int>(any_source, 3); });
+}
+
 }  // namespace tabane::comm

@@ -85,14 +85,18 @@ class SocketEndpoint : public Background {
   void progress() override {
     while (receive_packet()) continue;
   }
-  // peer: in the world.
-  void wait(int peer, const std::function<bool()>& ready) {
-    wait({queues_.reading(world_->rank()), POLLIN, 0}, peer, ready);
+  // Whether it is ready, after some progress. peers: in the world, one of which will bring it
+  // about. throws: core::LostError if a rank is lost, or if it is not ready and all peers have
+  // returned.
+  bool test(std::span<const int> peers, const std::function<bool()>& ready);
+  void wait(std::span<const int> peers, const std::function<bool()>& ready) {
+    wait({queues_.reading(world_->rank()), POLLIN, 0}, peers, ready);
   }
 
  private:
   // Sleeps while the other end has nothing either.
-  void wait(pollfd other, int peer, const std::function<bool()>& ready);
+  void wait(pollfd other, std::span<const int> peers, const std::function<bool()>& ready);
+  std::exception_ptr loss_of(int peer);  // null: it has not returned
   bool try_send(int to, const Head& head, std::span<const std::byte> bytes);
   bool receive_packet();
   void arrived(Message message);
@@ -113,7 +117,7 @@ void SocketEndpoint::send(int to, Head head, std::span<const std::byte> bytes) {
   do {
     const auto piece = bytes.first(std::min(bytes.size(), kPacketBytes));
     bytes = bytes.subspan(piece.size());
-    wait({queues_.writing(to), POLLOUT, 0}, to, [&] { return try_send(to, head, piece); });
+    wait({queues_.writing(to), POLLOUT, 0}, {&to, 1}, [&] { return try_send(to, head, piece); });
   } while (!bytes.empty());
 }
 
@@ -155,7 +159,6 @@ void SocketEndpoint::arrived(Message message) {
 }
 
 const Message* SocketEndpoint::find(const Posted& pattern) {
-  progress();
   const auto found = std::ranges::find_if(
       arrived_, [&](const Message& message) { return pattern.fits(message.head); });
   return found == arrived_.end() ? nullptr : &*found;
@@ -170,7 +173,33 @@ void SocketEndpoint::post(Posted& posted) {
   arrived_.erase(found);
 }
 
-void SocketEndpoint::wait(pollfd other, int peer, const std::function<bool()>& ready) {
+std::exception_ptr SocketEndpoint::loss_of(int peer) {
+  try {
+    Arrival none;
+    world_->probe(peer, {world_->most_tag(), {}}, none);
+    return nullptr;
+  } catch (const core::LostError&) {
+    return std::current_exception();
+  }
+}
+
+bool SocketEndpoint::test(std::span<const int> peers, const std::function<bool()>& ready) {
+  progress();
+  if (ready()) return true;
+  world_->check_alive();
+  std::exception_ptr loss;
+  for (const int peer : peers) {
+    if (peer == world_->rank() && peers.size() > 1) continue;
+    if (!(loss = loss_of(peer))) return false;
+  }
+  progress();  // what they sent before that
+  if (ready()) return true;
+  if (loss) std::rethrow_exception(loss);
+  return false;
+}
+
+void SocketEndpoint::wait(pollfd other, std::span<const int> peers,
+                          const std::function<bool()>& ready) {
   for (;;) {
     progress();
     if (ready()) return;
@@ -178,15 +207,7 @@ void SocketEndpoint::wait(pollfd other, int peer, const std::function<bool()>& r
     world_->check_alive();
     if (ready()) return;
     pollfd ends[] = {{queues_.reading(world_->rank()), POLLIN, 0}, other};
-    if (poll(ends, 2, kPollMilliseconds) != 0) continue;
-    try {
-      Arrival none;
-      world_->probe(peer, {world_->most_tag(), {}}, none);  // throws if the peer has returned
-    } catch (const core::LostError&) {
-      progress();  // what it sent before that
-      if (!ready()) throw;
-      return;
-    }
+    if (poll(ends, 2, kPollMilliseconds) == 0 && test(peers, ready)) return;
   }
 }
 
@@ -238,15 +259,23 @@ class SocketTransport : public ForwardingTransport {
     below().progress();
   }
   void wait_until(int peer, const std::function<bool()>& ready) override {
-    endpoint_->wait(in_world(peer), ready);
+    endpoint_->wait(peers(peer), ready);
   }
   std::unique_ptr<Transport> make_group(std::span<const int> members,
                                         const MemoryRequest& request) override;
 
   SocketEndpoint& endpoint() { return *endpoint_; }
   Posted pattern(int from, const Label& label) const { return {context_, from, label}; }
-  int in_world(int rank) const {
-    return rank == any_source ? any_source : world_ranks_[static_cast<std::size_t>(rank)];
+  int in_world(int rank) const { return world_ranks_[static_cast<std::size_t>(rank)]; }
+  // Those in the world that `from` may be.
+  std::span<const int> peers(int from) const {
+    if (from == any_source) return world_ranks_;
+    return std::span(world_ranks_).subspan(static_cast<std::size_t>(from), 1);
+  }
+  // Whether it is there, which `from` sends. throws: see SocketEndpoint::test().
+  bool arrives(int from, const std::function<bool()>& is_there) {
+    // Of any source: this rank itself may still send one.
+    return endpoint_->test(from == any_source ? std::span<const int>() : peers(from), is_there);
   }
   Message take(Posted& posted);
   Arrival put(const Message& message, TypeCode type, std::span<std::byte> into) const;
@@ -278,10 +307,8 @@ class ReceivePending : public Pending {
   bool test() override {
     if (is_done_) return true;
     transport_.progress();
-    if (!posted_.message) {
-      transport_.check_alive();
+    if (!transport_.arrives(posted_.from, [&] { return posted_.message.has_value(); }))
       return false;
-    }
     wait();
     return true;
   }
@@ -308,7 +335,7 @@ Message SocketTransport::take(Posted& posted) {
     Posted& posted;
     ~Cancel() { endpoint.cancel(posted); }
   } const cancel{*endpoint_, posted};
-  endpoint_->wait(in_world(posted.from), [&] { return posted.message.has_value(); });
+  endpoint_->wait(peers(posted.from), [&] { return posted.message.has_value(); });
   return std::move(*posted.message);
 }
 
@@ -342,9 +369,11 @@ std::unique_ptr<Pending> SocketTransport::irecv(int from, const Label& label,
 
 bool SocketTransport::probe(int from, const Label& label, Arrival& arrival) {
   check_alive();
-  const Message* const found = endpoint_->find(pattern(from, label));
-  if (found != nullptr) arrival = arrival_of(found->head);
-  return found != nullptr;
+  const Posted wanted = pattern(from, label);
+  const Message* found = nullptr;
+  const bool is_there = arrives(from, [&] { return (found = endpoint_->find(wanted)) != nullptr; });
+  if (is_there) arrival = arrival_of(found->head);
+  return is_there;
 }
 
 // The first member counts its groups, so that no two of them have one context.

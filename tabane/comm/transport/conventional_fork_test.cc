@@ -7,7 +7,7 @@
 #include "tabane/comm/collective/calls.h"
 #include "tabane/comm/collective/choice.h"
 #include "tabane/comm/collectives.h"
-#include "tabane/comm/runners_test.h"
+#include "tabane/comm/patterns_test.h"
 
 namespace tabane::comm {
 namespace {
@@ -161,6 +161,7 @@ TEST(Sockets, TellOfARankThatReturns) {
     require_equal(comm.recv<int>(1), 7);
     require_contains(error_of<core::LostError>([&] { comm.recv<int>(1); }), "rank 1");
   });
+  launch(options, look_for_one_that_returns);
   EXPECT_THROW(launch(options,
                       [](Comm& comm) {
                         if (comm.rank() == 1) throw core::Error("rank 1 has had enough");
