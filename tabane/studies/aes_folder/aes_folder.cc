@@ -11,6 +11,7 @@
 #include <thread>
 #include <utility>
 
+#include "tabane/core/binding.h"
 #include "tabane/core/cgroup.h"
 #include "tabane/core/error.h"
 #include "tabane/core/units.h"
@@ -293,7 +294,19 @@ void add_place_blocks(Campaign& campaign, const FolderBench& here, const FolderB
   }
 }
 
+// In memory, on one core.
+void add_cipher_block(Campaign& campaign, const FolderKey& key, unsigned pu, const StudyPlan& plan,
+                      bool quick) {
+  campaign.add(
+      {"ciphers", plan.effort.part(0, plan.passes).budget_seconds, [=, &key, &plan](Visit& visit) {
+         const core::ScopedBinding binding(pu);
+         visit.in_turn(cipher_contenders(key, quick), visit.part(plan.effort));
+       }});
+}
+
 std::string aes_folder_what(const Point& point) {
+  if (point.factors.find("cipher") != nullptr)
+    return "time of a buffer in memory on one core, " + point.text("cipher");
   if (point.factors.find("chains_by") != nullptr)
     return "time of AES-128-CBC of chains in memory, " + point.text("chains_by");
   if (point.factors.find("place") != nullptr)
@@ -327,6 +340,7 @@ Record run_aes_folder(const core::Topology& topology, const AesFolderOptions& op
   for (const char* kind : {"implementation", "variant"})
     campaign.points.declare(Folder().point(kind, "", 0));
   campaign.points.declare(chain_factors("", {}));
+  campaign.points.declare(cipher_factors("", 0));
   campaign.points.declare(place_factors("", "", {}, 0));
   StudyPlan plan = make_plan(options, location, static_cast<unsigned>(pus.size()), campaign);
   std::optional<FileLocation> also;
@@ -344,6 +358,7 @@ Record run_aes_folder(const core::Topology& topology, const AesFolderOptions& op
   const FolderBench other_bench{other ? *other : scratch, key};
   add_blocks(campaign, bench, host, plan);
   add_place_blocks(campaign, host, other_bench, plan);
+  add_cipher_block(campaign, key, pus.front(), plan, options.quick);
   study.add(campaign, campaign.run({.passes = plan.passes}), aes_folder_what);
   if (!device) record.skipped.push_back({"coprocessor", no_device});
   const auto is_of_files = [](const Point& point) {
@@ -359,6 +374,7 @@ Record run_aes_folder(const core::Topology& topology, const AesFolderOptions& op
                                  .note);
   add_views(record, campaign.points, plan.threads.pus);
   if (also) add_places({record, campaign.points, *reports()[0]}, also->directory);
+  add_cipher_views({record, campaign.points, *reports()[0]});
   add_device_views(record, campaign.points, device ? device->about : "");
   return study.finish({"outliers"});  // which it looks for
 }

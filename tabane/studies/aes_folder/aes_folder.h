@@ -235,6 +235,18 @@ std::optional<DeviceBench> open_device_bench(const FolderKey& key, const std::ve
                                              const std::vector<std::uint64_t>& lengths, bool quick,
                                              std::string& why);
 
+// ---- ciphers of today ----
+
+// Of a buffer in memory that one core encrypts, without files.
+Factors cipher_factors(const char* cipher, std::uint64_t bytes);
+inline constexpr const char* kCbc = "AES-128-CBC";  // the report's
+
+// Sizes of a buffer with each cipher, each of which is checked first.
+// throws: core::VerificationError; core::Error if OpenSSL lacks one.
+std::vector<Contender> cipher_contenders(const FolderKey& key, bool quick);
+// Adds rates over the size of a buffer.
+void add_cipher_views(const StudyViews& views);
+
 // ---- what is shown ----
 
 // A row of the reports' tables: 100 runs of one size and number of threads, in seconds.

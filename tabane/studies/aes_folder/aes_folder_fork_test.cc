@@ -244,7 +244,7 @@ TEST_F(AesFolder, MeasuresAllImplementationsAndLeavesNothing) {
   }
   const auto is_table = [](const View& view) { return std::holds_alternative<Rows>(view.content); };
   EXPECT_EQ(std::count_if(record.views.begin(), record.views.end(), is_table),
-            has_device ? 11 : 10);
+            has_device ? 12 : 11);
   EXPECT_NE(record.source.find("Shirase"), std::string::npos);
 }
 

@@ -305,6 +305,25 @@ TEST(AesFolderTables, EachChangeAloneIsARatio) {
                                       "100", "0.80 [0.80, 0.80]", "0.50 [0.50, 0.50]"}));
 }
 
+// Bytes in a nanosecond: CBC one, GCM four.
+TEST(AesFolderTables, RatesOfCiphersAreHeldAgainstCbc) {
+  Points points;
+  for (const double bytes : {64, 4096}) {
+    for (const auto& [cipher, rate] : {std::pair{kCbc, 1e9}, {"AES-128-GCM", 4e9}})
+      points.add({.factors = cipher_factors(cipher, static_cast<std::uint64_t>(bytes)),
+                  .samples = std::vector<double>(6, bytes / rate)});
+  }
+  Record record;
+  record.name = "aes-folder";
+  add_cipher_views({record, points, *reports()[0]});
+  EXPECT_EQ(row_of(view_of(record, "those of today"), 1),
+            (std::vector<std::string>{"4 KiB", "1.00 GB/s", "4.00 GB/s", "4.00 [4.00, 4.00]"}));
+  const auto* curves = find_content<Curves>(record, "aes_folder.ciphers");
+  ASSERT_NE(curves, nullptr);
+  EXPECT_EQ(curves->series.at(1).x, (std::vector<double>{64, 4096}));
+  EXPECT_NEAR(curves->series[1].y[0], 4e9, 1);
+}
+
 TEST(AesFolderResults, AreHeldAgainstCopyingWithAsManyThreads) {
   Points points = plain_points();
   points.add(point("copy", 3, std::vector<double>(8, 0.5), 7));  // as many as tabane took

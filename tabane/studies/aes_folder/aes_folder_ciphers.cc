@@ -1,0 +1,147 @@
+// The report's cipher and those of today, in memory on one core.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <memory>
+
+#include "tabane/core/clock.h"
+#include "tabane/core/error.h"
+#include "tabane/core/units.h"
+#include "tabane/crypto/openssl.h"
+#include "tabane/lab/record/text.h"
+#include "tabane/studies/aes_folder/aes_folder.h"
+
+namespace tabane::lab::aes_folder {
+namespace {
+
+constexpr std::size_t kMostBytes = 4096 * core::kKiB;
+constexpr std::size_t kTagBytes = 16;
+constexpr const char* kCiphers[] = {kCbc, "AES-128-GCM", "AES-128-XTS", "ChaCha20-Poly1305"};
+
+// One of OpenSSL's ciphers with its key. Each buffer has an initial vector of its own; a cipher
+// that authenticates also makes the tag.
+class BufferCipher {
+ public:
+  BufferCipher(const char* name, const FolderKey& key)
+      : cipher_(EVP_CIPHER_fetch(nullptr, name, nullptr)), context_(EVP_CIPHER_CTX_new()) {
+    crypto::require(cipher_ && context_, name);
+    std::ranges::copy(key.key, key_.begin());
+    std::ranges::copy(key.iv, key_.begin() + sizeof key.key);  // XTS needs two keys
+    authenticates_ = (EVP_CIPHER_get_flags(cipher_.get()) & EVP_CIPH_FLAG_AEAD_CIPHER) != 0;
+    set_key(1);
+  }
+
+  // out: has room for a block more. Returns the bytes written.
+  std::size_t encrypt(std::span<const std::byte> in, std::span<std::byte> out) {
+    ++*reinterpret_cast<std::uint64_t*>(iv_.data());
+    const std::size_t written = apply(in, out);
+    if (authenticates_)
+      crypto::require(
+          EVP_CIPHER_CTX_ctrl(context_.get(), EVP_CTRL_AEAD_GET_TAG, kTagBytes, tag_.data()) == 1,
+          "tag");
+    return written;
+  }
+
+  // Decrypts what was encrypted last, and checks the tag; then encrypts again.
+  std::size_t decrypt_last(std::span<const std::byte> in, std::span<std::byte> out) {
+    set_key(0);
+    if (authenticates_)
+      EVP_CIPHER_CTX_ctrl(context_.get(), EVP_CTRL_AEAD_SET_TAG, kTagBytes, tag_.data());
+    const std::size_t written = apply(in, out);
+    set_key(1);
+    return written;
+  }
+
+ private:
+  void set_key(int encrypts) {
+    crypto::require(EVP_CipherInit_ex2(context_.get(), cipher_.get(), crypto::in(key_),
+                                       crypto::in(iv_), encrypts, nullptr) == 1,
+                    "key");
+  }
+
+  std::size_t apply(std::span<const std::byte> in, std::span<std::byte> out) {
+    int written = 0, rest = 0;
+    const bool good =
+        EVP_CipherInit_ex2(context_.get(), nullptr, nullptr, crypto::in(iv_), -1, nullptr) == 1 &&
+        EVP_CipherUpdate(context_.get(), crypto::out(out), &written, crypto::in(in),
+                         static_cast<int>(in.size())) == 1 &&
+        EVP_CipherFinal_ex(context_.get(), crypto::out(out) + written, &rest) == 1;
+    crypto::require(good, EVP_CIPHER_get0_name(cipher_.get()));
+    return static_cast<std::size_t>(written + rest);
+  }
+
+  std::unique_ptr<EVP_CIPHER, crypto::FreedBy<EVP_CIPHER_free>> cipher_;
+  crypto::CipherContext context_;
+  bool authenticates_ = false;
+  std::array<std::byte, 32> key_{};
+  alignas(8) std::array<std::byte, 16> iv_{};
+  std::array<std::byte, kTagBytes> tag_{};
+};
+
+struct Buffers {
+  std::vector<std::byte> plain = std::vector<std::byte>(kMostBytes);
+  std::vector<std::byte> sealed = std::vector<std::byte>(kMostBytes + kTagBytes);
+};
+
+// throws: core::VerificationError unless it decrypts what it has encrypted.
+void check(BufferCipher& cipher, const Buffers& buffers, const char* name) {
+  constexpr std::size_t kBytes = 1000;  // not whole blocks
+  const auto plain = std::span(buffers.plain).first(kBytes);
+  std::vector<std::byte> sealed(kBytes + kTagBytes), again(kBytes + 2 * kTagBytes);
+  sealed.resize(cipher.encrypt(plain, sealed));
+  const bool hidden =
+      !std::ranges::equal(std::span(sealed).first(kTagBytes), plain.first(kTagBytes));
+  again.resize(cipher.decrypt_last(sealed, again));
+  if (!hidden || !std::ranges::equal(again, plain))
+    throw core::VerificationError(fmt::format("what {} decrypts", name), 1, 0);
+}
+
+}  // namespace
+
+Factors cipher_factors(const char* cipher, std::uint64_t bytes) {
+  return {{"cipher", cipher}, {"buffer_bytes", bytes}};
+}
+
+std::vector<Contender> cipher_contenders(const FolderKey& key, bool quick) {
+  constexpr std::size_t kBytesOfSample = 256 * core::kKiB;
+  const auto buffers = std::make_shared<Buffers>();
+  crypto::fill_random(buffers->plain);
+  std::vector<Contender> all;
+  for (const char* name : kCiphers) {
+    const auto cipher = std::make_shared<BufferCipher>(name, key);
+    check(*cipher, *buffers, name);
+    for (std::size_t bytes = 64; bytes <= kMostBytes; bytes *= quick ? 16 : 4) {
+      all.push_back({cipher_factors(name, bytes), [=] {
+                       const std::size_t times = std::max<std::size_t>(1, kBytesOfSample / bytes);
+                       const auto plain = std::span(buffers->plain).first(bytes);
+                       const double begin = core::tick_clock().now();
+                       for (std::size_t i = 0; i < times; ++i)
+                         cipher->encrypt(plain, buffers->sealed);
+                       return Sample{(core::tick_clock().now() - begin) /
+                                     static_cast<double>(times)};
+                     }});
+    }
+  }
+  return all;
+}
+
+void add_cipher_views(const StudyViews& views) {
+  const auto bytes_of = [](const Point& point) { return point.number("buffer_bytes"); };
+  const std::vector<Factors> sizes = combinations(views.points, {"buffer_bytes"});
+  std::vector<Column> columns = {{"buffer", level_of("buffer_bytes", "B")}};
+  Curves curves{{"buffer", "B", true}, {"rate", "B/s", true}, {}};
+  std::vector<std::string> ends;
+  for (const std::string& name : views.points.words("cipher")) {
+    const Factors cipher{{"cipher", name}};
+    columns.push_back({name, rate_of(cipher, "B/s", bytes_of)});
+    if (name != kCbc) columns.push_back({"times CBC", ratio_of({{"cipher", kCbc}}, cipher)});
+    const Curve curve =
+        curve_of(name, rate_of(cipher, "B/s", bytes_of, true), views.points, sizes, "buffer_bytes");
+    ends.push_back(fmt::format("{} {}", name, show(curve.y.back(), "B/s")));
+    curves.series.push_back(curve);
+  }
+  views.table("ciphers.table", columns, sizes);
+  views.chart("ciphers", std::move(curves), {{"ends", join(ends)}});
+}
+
+}  // namespace tabane::lab::aes_folder
