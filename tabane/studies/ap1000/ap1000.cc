@@ -40,6 +40,33 @@ RankWork ping_pong(Grid& grid, std::size_t bytes, bool view) {
   };
 }
 
+constexpr std::size_t kWindow = 64;  // messages that are under way at once
+
+// As OSU's osu_mbw_mr: each rank of the first half sends windows of messages to one of the second,
+// which answers each window by one message. The pairs work at the same time; an odd rank waits.
+RankWork windows(Grid& grid, std::size_t bytes) {
+  return [&comm = grid.all(), out = std::vector<std::byte>(bytes),
+          in = std::vector<std::byte>(bytes * kWindow)](std::uint64_t iterations) mutable {
+    const int pairs = comm.size() / 2;
+    const bool sends = comm.rank() < pairs, waits = comm.rank() == 2 * pairs;
+    const int peer = comm.rank() + (sends ? pairs : -pairs);
+    std::vector<comm::Request> requests;
+    for (std::uint64_t i = 0; !waits && i < iterations; ++i) {
+      for (std::size_t k = 0; k < kWindow; ++k) {
+        const auto place = std::span(in).subspan(k * out.size(), out.size());
+        requests.push_back(sends ? comm.isend(peer, out) : comm.irecv(peer, place));
+      }
+      for (comm::Request& request : requests) request.wait();
+      requests.clear();
+      if (sends)
+        comm.recv<int>(peer);
+      else
+        comm.send(peer, 1);
+    }
+    comm::barrier(comm);  // rank 0 has the clock of all
+  };
+}
+
 // ---- collectives ----
 
 comm::CollectiveOptions by(const char* algorithm) { return {.algorithm = algorithm}; }
@@ -208,6 +235,17 @@ void add_gathering(Contenders& all, int ranks) {
   }
 }
 
+// Times are those of a message of all pairs together.
+void add_message_rates(Contenders& all, int ranks) {
+  const int pairs = ranks / 2;
+  for (const std::uint64_t bytes : {8, 64, 512, 4096, 65536}) {
+    if (bytes * kWindow * static_cast<std::uint64_t>(pairs) > kMostOfAllRanks) break;
+    all.push_back({{{"part", "message_rate"}, {"bytes", bytes}},
+                   [=](Grid& grid) { return windows(grid, bytes); },
+                   1.0 / static_cast<double>(kWindow) / pairs});
+  }
+}
+
 // Ping-pongs between two ranks: copied, in place, and queued and copied by the system, as messages
 // conventionally are.
 Contenders ping_pongs(bool shares_memory) {
@@ -238,9 +276,10 @@ Contenders ping_pongs_between(const ap1000::Distance& between) {
   return all;
 }
 
-// All collectives of this number of ranks.
+// All collectives of this number of ranks, and the rate of messages between pairs of them.
 Contenders collectives(int ranks, bool shares_memory) {
   Contenders all;
+  add_message_rates(all, ranks);
   add_barriers(all, shares_memory);
   add_broadcasts(all, ranks, shares_memory);
   add_global_functions(all);
@@ -267,6 +306,7 @@ constexpr About kAboutAp1000 = {
 
 std::string ap1000_what(const Point& point) {
   const std::string part = point.text("part");
+  if (part == "message_rate") return "time of a message between pairs of ranks, all pairs together";
   if (part == "distance") return "half a round trip within one " + point.text("within");
   return (part == "pingpong" ? "half a round trip" : part) + ", " + point.text("way");
 }

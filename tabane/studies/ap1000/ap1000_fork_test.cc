@@ -85,7 +85,7 @@ TEST(Ap1000, TwoRanksGiveEveryTable) {
     tables += std::holds_alternative<Rows>(view.content);
     EXPECT_FALSE(view.note.empty()) << view.title;
   }
-  EXPECT_EQ(tables, 8u);
+  EXPECT_EQ(tables, 9u);
   const Result* row = record.find("ap1000.row_broadcast.flags.ranks2.bytes8");
   ASSERT_NE(row, nullptr);
   EXPECT_EQ(record.find("ap1000.column_broadcast.flags.ranks2.bytes8"), nullptr);  // of one rank

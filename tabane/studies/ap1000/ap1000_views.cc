@@ -251,6 +251,34 @@ void distance(const StudyViews& views, const std::vector<Distance>& distances) {
   views.chart("distance", std::move(curves));
 }
 
+// ---- many messages ----
+
+void message_rates(const StudyViews& views) {
+  const auto pairs = [](const Points&, const Factors& row) {
+    return count_entry(std::floor(row.number("ranks") / 2));
+  };
+  const auto one = [](const Point&) { return 1.0; };
+  const Factors part{{"part", "message_rate"}}, small = part.with({{"bytes", 8}}),
+                                                large = part.with({{"bytes", 65536}});
+  std::vector<Column> columns = {{"pairs", pairs}};
+  for (const int bytes : {8, 512, 4096})
+    columns.push_back({show(bytes, "B"), rate_of(part.with({{"bytes", bytes}}), "1/s", one, true)});
+  columns.insert(columns.end(),
+                 {{"8 B: times one pair", medians_ratio_of(small.with({{"ranks", 2}}), small)},
+                  {"64 KiB: bandwidth", rate_of(large, "B/s", bytes_of, true)},
+                  {"times one pair", medians_ratio_of(large.with({{"ranks", 2}}), large)}});
+  const std::vector<Factors> rows = combinations(views.points, {"ranks"}, part);
+  views.table("message_rate.table", columns, rows);
+  Curves curves{{"message", "B", true}, {"messages", "1/s", true}, {}};
+  for (const Factors& row : rows) {
+    const std::string number = text_of(pairs(views.points, row));
+    add_curve(curves, curve_of(number + (number == "1" ? " pair" : " pairs"),
+                               rate_of(row, "1/s", one, true), views.points,
+                               combinations(views.points, {"bytes"}, row), "bytes"));
+  }
+  views.chart("message_rate", std::move(curves));
+}
+
 // ---- broadcast ----
 
 constexpr std::pair<const char*, const char*> kBroadcasts[] = {
@@ -489,6 +517,7 @@ void add_views(Record& record, const Points& points, const RanksOfStudy& ranks) 
   fits(views);
   ping_pong_charts(views);
   distance(views, ranks.distances);
+  message_rates(views);
   broadcast(views, ranks.pus);
   global(views, ranks.pus);
   vectors(views, ranks.pus);

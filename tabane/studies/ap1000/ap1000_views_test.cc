@@ -130,6 +130,23 @@ TEST(Ap1000Tables, PutNearAndFarBesideTheReports) {
   EXPECT_EQ(rows[1][6], "0.18 x + 24");
 }
 
+// A pair sends a message of 8 bytes every µs; two pairs, on four ranks or five, one every 0.4 µs.
+TEST(Ap1000Tables, GiveTheRateOfAllPairs) {
+  Points points;
+  points.declare({{"way", ""}, {"group", ""}, {"within", ""}});
+  for (const auto& [ranks, bytes, seconds] : {std::tuple{2, 8, 1e-6},
+                                              {4, 8, 0.4e-6},
+                                              {5, 8, 0.4e-6},
+                                              {2, 65536, 65.536e-6},
+                                              {4, 65536, 32.768e-6}})
+    points.add({.factors = {{"part", "message_rate"}, {"ranks", ranks}, {"bytes", bytes}},
+                .samples = std::vector<double>(2, seconds)});
+  const auto rows = texts_of(shown(points), "Many messages");
+  ASSERT_EQ(rows.size(), 3u);
+  EXPECT_EQ(rows[1], (Names{"2", "2.50 M/s", "–", "–", "2.50", "2.00 GB/s", "2.00"}));
+  EXPECT_EQ(rows[2][0], "2");
+}
+
 TEST(Ap1000Plan, HasAPairOfPusForEachDistance) {
   const auto pairs_of = [](const char* machine) {
     std::string text;
