@@ -105,12 +105,14 @@ Json ask(const ProcessThreadMeter& meter, const Json& request);
 // ---- forks ----
 
 // way: "one", "serial", "tree", "threads" (kForkChildren children), or "one thread", which is no
-// fork. memory: "as allocated", or "prepared" for forks.
+// fork. memory: "as allocated", "prepared" for forks, or one of the sizes of pages below.
 Factors fork_factors(const std::string& way, std::uint64_t bytes, const Level& piece,
                      const std::string& memory);
 // Of the memory that a forking process holds: bytes, or "at once".
 inline const std::vector<Level> kPieces = {4096, 2 << 20, "at once"};
 inline constexpr int kForkChildren = 8;
+inline constexpr const char* kSmallPages = "small pages";  // huge ones are forbidden
+inline constexpr const char* kHugePages = "huge pages";    // are asked for
 
 struct ForkPlan {
   Effort effort;  // of a kind of memory, all passes

@@ -7,6 +7,7 @@
 #include <limits>
 
 #include "tabane/core/error.h"
+#include "tabane/core/memory.h"
 #include "tabane/lab/record/published.h"
 #include "tabane/lab/study/views_test.h"
 
@@ -115,6 +116,18 @@ TEST(ProcessThreadMeter, MeasuresForksAndAThreadOverMemory) {
   EXPECT_GE(found["small_page_bytes"].get<std::uint64_t>() +
                 found["huge_page_bytes"].get<std::uint64_t>(),
             std::uint64_t{8} << 20);
+}
+
+TEST(ProcessThreadMeter, HoldsMemoryInPagesOfTheSizeAskedFor) {
+  const ProcessThreadMeter meter = process_thread_meter();
+  const auto huge_bytes = [&](const char* pages) {
+    Json request = forks(false, false);
+    request["pages"] = pages;
+    return meter(request)["measured"].at(pages).at("huge_page_bytes").get<std::uint64_t>();
+  };
+  EXPECT_EQ(huge_bytes(kSmallPages), 0u);
+  if (!core::huge_pages_possible()) GTEST_SKIP() << "this system has no transparent huge pages";
+  EXPECT_GT(huge_bytes(kHugePages), 0u);
 }
 
 // The memory of two processes that hold the same data is not twice that of one.

@@ -59,6 +59,8 @@ double visit_seconds(const ForkPlan& plan, std::uint64_t bytes) {
     seconds += gib * kHoldSeconds + seconds_of(forks * (kChildSeconds + gib * kForkSeconds)) +
                seconds_of(forks * kChildSeconds);  // prepared
   }
+  for (const double gib_in_small_pages : {gib, 0.0})
+    seconds += gib * kHoldSeconds + seconds_of(kChildSeconds + gib_in_small_pages * kForkSeconds);
   return seconds;
 }
 
@@ -66,28 +68,35 @@ void measure_forks(Visit& visit, const ForkPlan& plan, std::uint64_t bytes,
                    const std::function<ProcessThreadMeter()>& start, ForkRefusal& refusal) {
   const ProcessThreadMeter meter = start();
   const Effort effort = visit.part(plan.effort);
-  for (std::size_t i = 0; i < kPieces.size(); ++i) {
-    visit.show(static_cast<double>(i) / static_cast<double>(kPieces.size()));
-    const Level& piece = kPieces[i];
-    const auto piece_bytes = piece.is_number() ? static_cast<std::uint64_t>(piece.number()) : bytes;
-    if (piece_bytes > bytes) continue;
-    const Json answer = ask(meter, {{"do", "forks"},
-                                    {"bytes", bytes},
-                                    {"piece", piece_bytes},
-                                    {"children", has_children(bytes, i)},
-                                    {"prepare", static_cast<double>(bytes) <= most_to_prepare()},
-                                    {"fewest", effort.fewest},
-                                    {"most", effort.most},
-                                    {"budget_s", effort.budget_seconds}});
+  // pages: empty: as the system gives them.
+  const auto take = [&](std::size_t i, std::uint64_t piece_bytes, const std::string& pages) {
+    const bool is_plain = pages.empty();
+    const Json answer =
+        ask(meter, {{"do", "forks"},
+                    {"bytes", bytes},
+                    {"piece", piece_bytes},
+                    {"pages", pages},
+                    {"children", is_plain && has_children(bytes, i)},
+                    {"prepare", is_plain && static_cast<double>(bytes) <= most_to_prepare()},
+                    {"fewest", effort.fewest},
+                    {"most", effort.most},
+                    {"budget_s", effort.budget_seconds}});
     for (const auto& [memory, found] : answer["measured"].items()) {
       for (const auto& [way, seconds] : found["seconds"].items())
-        visit.add(fork_factors(way, bytes, piece, memory), seconds.get<std::vector<double>>(),
+        visit.add(fork_factors(way, bytes, kPieces[i], memory), seconds.get<std::vector<double>>(),
                   {{"small_page_bytes", found["small_page_bytes"].get<double>()},
                    {"huge_page_bytes", found["huge_page_bytes"].get<double>()}});
     }
     if (answer.contains("refused") && (refusal.bytes == 0 || bytes < refusal.bytes))
       refusal = {bytes, answer["refused"].get<std::string>()};
+  };
+  for (std::size_t i = 0; i < kPieces.size(); ++i) {
+    visit.show(static_cast<double>(i) / static_cast<double>(kPieces.size()));
+    const Level& piece = kPieces[i];
+    const auto piece_bytes = piece.is_number() ? static_cast<std::uint64_t>(piece.number()) : bytes;
+    if (piece_bytes <= bytes) take(i, piece_bytes, "");
   }
+  for (const char* pages : {kSmallPages, kHugePages}) take(kPieces.size() - 1, bytes, pages);
 }
 
 }  // namespace
@@ -181,6 +190,19 @@ void add_fork_views(const StudyViews& views) {
                {"gain by preparing", medians_ratio_of(one, prepared_one)},
                {"one thread", time_of(thread)}},
               combinations(views.points, {"bytes"}), values);
+  const Factors in_small = forks_of("one", 2, kSmallPages),
+                in_huge = forks_of("one", 2, kHugePages);
+  const auto huge_share = [](const Point& point) {
+    const double share = *median_beside(point, "huge_page_bytes") / point.number("bytes");
+    return Entry(std::min(share, 1.0), "share");  // less than a huge page takes a whole one
+  };
+  views.table("fork_pages",
+              {memory,
+               {"small pages", time_of(in_small, true)},
+               {"huge pages", time_of(in_huge, true)},
+               {"small / huge", medians_ratio_of(in_small, in_huge)},
+               {"in huge pages", shown_of(in_huge, huge_share)}},
+              combinations(views.points, {"bytes"}, in_small), values);
   views.table("children",
               {memory,
                {"one after the other", time_of(serial)},

@@ -21,6 +21,7 @@
 #include "tabane/core/error.h"
 #include "tabane/core/file.h"
 #include "tabane/core/measurement.h"
+#include "tabane/core/memory.h"
 #include "tabane/core/units.h"
 #include "tabane/studies/process_thread/process_thread.h"
 #include "tabane/team/fork.h"
@@ -146,10 +147,19 @@ Json measure_forks(const Json& request) {
                             // A round over gigabytes in small pages takes many seconds.
                             .most_seconds = 20 * std::max(budget, 0.1)};
   const bool children = request.at("children").get<bool>();
-  hold(request.at("bytes").get<std::uint64_t>(), request.at("piece").get<std::uint64_t>());
+  const auto bytes = request.at("bytes").get<std::uint64_t>();
+  const std::string pages = request.value("pages", "");
+  core::Region region;
+  if (pages.empty()) {
+    hold(bytes, request.at("piece").get<std::uint64_t>());
+  } else {
+    const bool huge = pages == kHugePages;
+    region = core::Region(bytes, {.pages = huge ? core::PageSize::huge : core::PageSize::small});
+    region.touch();
+  }
   Json answer = {{"measured", Json::object()}};
   try {
-    answer["measured"]["as allocated"] = measure_ways(effort, children);
+    answer["measured"][pages.empty() ? "as allocated" : pages] = measure_ways(effort, children);
     if (request.at("prepare").get<bool>() && team::prepare_for_fork().bytes > 0)
       answer["measured"]["prepared"] = measure_ways(effort, children);
   } catch (const core::SystemError& error) {

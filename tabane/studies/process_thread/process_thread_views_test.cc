@@ -203,6 +203,17 @@ TEST(ProcessThreadViews, ForksAreExtrapolatedFromTheirLine) {
   EXPECT_EQ(row_of(view, 1)[7], "30.0 µs");
 }
 
+TEST(ProcessThreadViews, ForksAreHeldAgainstHugePages) {
+  Points points = known();
+  for (const auto& [pages, seconds, huge] :
+       {std::tuple{kSmallPages, 8e-3, 0.0}, {kHugePages, 1e-3, 0.75}})
+    points.add({.factors = fork_factors("one", kLarge, kPieces[2], pages),
+                .samples = std::vector<double>(6, seconds),
+                .beside = {{"huge_page_bytes", std::vector<double>(6, huge * kLarge)}}});
+  EXPECT_EQ(row_of(view_of(shown(points), "over the size of pages"), 0),
+            (Names{"256 MiB", "8.00 ms [8.00, 8.00]", "1.00 ms [1.00, 1.00]", "8.00", "75 %"}));
+}
+
 TEST(ProcessThreadViews, NothingMeasuredShowsNothing) {
   const Record record = shown({}, {});
   EXPECT_TRUE(record.views.empty());
