@@ -230,7 +230,7 @@ void launch_simulated(const LaunchOptions& options, const Collectives& collectiv
         machine,
         [&](int, std::unique_ptr<Transport> transport) {
           Comm comm(collectives.on_top_of(std::move(transport)), collectives.choice);
-          comm.check_collectives(collectives.checked);  // it would take time
+          comm.check_collectives(collectives.checked);
           f(comm);
         },
         failed);

@@ -36,20 +36,26 @@ struct Place {
   const Machine& machine() const { return world.machine; }
   int size() const { return static_cast<int>(group->members.size()); }
 
-  // Making groups is no part of a program's time: ranks are told their groups before it begins.
   void send(int to, const Label& label, const Bytes& bytes, const Law& latency) const {
-    const bool is_free = label.tag == kSplitTag;
     At call{static_cast<double>(bytes->size()), size()};
     call.hops = machine().hops(in_world(rank), in_world(to));
-    world.put(in_world(to), {.group = group->id,
-                             .arrival = {rank, label.tag, label.type, bytes->size()},
-                             .bytes = bytes,
-                             .at = self().now + (is_free ? 0 : latency.at(call))});
+    double at = self().now;
+    if (label.tag == kComparisonTag) {
+      at = 0;
+    } else if (!is_free(label.tag)) {
+      at += latency.at(call);
+    }
+    world.put(self(), in_world(to),
+              {.group = group->id,
+               .arrival = {rank, label.tag, label.type, bytes->size()},
+               .bytes = bytes,
+               .at = at,
+               .path = {}});
   }
   // After a message was taken.
   void receive(const Message& message, const Law& law) const {
-    if (message.arrival.tag == kSplitTag) return;
-    self().now += law.at({static_cast<double>(message.arrival.bytes), size()});
+    if (is_free(message.arrival.tag)) return;
+    self().spend(Activity::receive, law.at({static_cast<double>(message.arrival.bytes), size()}));
   }
 };
 
@@ -156,11 +162,11 @@ class SimCollectives : public NativeCollectives {
       for (int rank = 0; rank < size(); ++rank) {
         if (rank != root) place_.send(rank, label, sent, machine().broadcast_latency);
       }
-      self.now += occupied;
+      self.spend(Activity::collective, occupied);
       return;
     }
     Receive receive{place_.group->id, root, label, {}};
-    self.now += occupied;
+    self.spend(Activity::collective, occupied);
     place_.world.begin(self, receive);
     place_.world.finish(self, *place_.group, receive);
     const Message& message = *receive.message;
@@ -255,23 +261,32 @@ class SimCollectives : public NativeCollectives {
     group.kind = kind;
     group.root = root;
     group.bytes = bytes;
-    group.last = std::max(group.come > 0 ? group.last : 0.0, self.now);
+    self.account(Activity::wait);
+    if (group.come == 0 || self.now > group.last) {
+      group.last = self.now;
+      group.path = self.path;
+    }
     part.has_come = true;
     group.parts[static_cast<std::size_t>(place_.rank)] = part;
     if (++group.come < size()) {
       const std::uint64_t before = group.ended;
       place_.world.wait(self, {.group = &group, .is_collective = true}, false, nullptr,
                         [&](bool) { return group.ended != before; });
-      self.now = std::max(self.now, group.end);  // an event before it may have ended the wait
-      return;
+    } else {
+      group.cost = work(std::span<Part>(group.parts));
+      group.end = group.last + group.cost;
+      group.path_to_end = group.path;
+      for (Part& one : group.parts) one = {};
+      group.come = 0;
+      ++group.ended;
+      for (const int member : group.members) {
+        place_.world.wake(place_.world.rank(member), group.end);
+      }
     }
-    const double end = group.last + work(std::span<Part>(group.parts));
-    for (Part& one : group.parts) one = {};
-    group.come = 0;
-    ++group.ended;
-    group.end = end;
-    for (const int member : group.members) place_.world.wake(place_.world.rank(member), end);
-    self.now = end;
+    self.now = std::max(self.now, group.end);  // an event before it may have ended the wait
+    self.account(Activity::wait, group.end - group.cost);
+    self.account(Activity::collective, group.end);
+    self.follow(group.path_to_end, Activity::collective);
   }
 
   Place place_;
@@ -287,9 +302,9 @@ class SimTransport : public Transport {
   void send(int to, const Label& label, std::span<const std::byte> bytes) override {
     place_.world.throw_if_failed();
     place_.send(to, label, copy_of(bytes), machine().send_latency);
-    if (label.tag == kSplitTag) return;
+    if (is_free(label.tag)) return;
     const At call{static_cast<double>(bytes.size()), size()};
-    self().now += machine().send_occupancy.at(call);
+    self().spend(Activity::send, machine().send_occupancy.at(call));
   }
   std::unique_ptr<Pending> isend(int to, const Label& label,
                                  std::span<const std::byte> bytes) override {
@@ -343,13 +358,15 @@ class SimTransport : public Transport {
     auto found = laws.find(work.kind);
     if (found == laws.end()) found = laws.find(std::string_view());
     if (found == laws.end()) return;
-    self().now += found->second.at({work.bytes, size(), 0, work.operations});
+    self().spend(Activity::compute, found->second.at({work.bytes, size(), 0, work.operations}));
   }
 
   void check_alive() override { place_.world.throw_if_failed(); }
   void abort_job(int code) override { throw AbortError(self().number, code); }
   void set_phase(const char* text) override { self().phase.store(text); }
   std::atomic<const char*>& call() override { return self().call; }
+
+  World& world() const { return place_.world; }
 
  private:
   Rank& self() const { return place_.self(); }
@@ -376,3 +393,13 @@ void run(const Machine& machine,
 }
 
 }  // namespace tabane::comm::sim
+
+namespace tabane::comm {
+
+void record_run(Transport& transport, SimulatedRun& run) {
+  if (auto* const simulated = dynamic_cast<sim::SimTransport*>(&transport)) {
+    simulated->world().record(run);
+  }
+}
+
+}  // namespace tabane::comm

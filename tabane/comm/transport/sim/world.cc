@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -24,6 +25,13 @@ bool fits(int group, int from, const Label& label, const Message& message) {
 }
 bool fits(const Receive& receive, const Message& message) {
   return fits(receive.group, receive.from, receive.label, message);
+}
+
+// How often the calling thread has given up its CPU: it slept, or waited for something.
+long waits_of_thread() {
+  rusage usage{};
+  getrusage(RUSAGE_THREAD, &usage);
+  return usage.ru_nvcsw;
 }
 
 }  // namespace
@@ -76,10 +84,64 @@ void World::run(const std::function<void(int)>& f) {
     one->fiber = std::make_unique<Fiber>([this, &self = *one, &f] { live(self, f); });
     enqueue(*one, 0);
   }
+  const long waits = waits_of_thread();
   main_.switch_to(*take_next().fiber);
+  if (run_ != nullptr) fill_run(waits_of_thread() - waits);
   if (!failure_) return;
   if (failure_->thrown) std::rethrow_exception(failure_->thrown);
   throw core::Error(failure_->text);
+}
+
+void World::record(SimulatedRun& run) {
+  run_ = &run;
+  for (const auto& one : ranks_) one->timeline = std::make_unique<Timeline>();
+}
+
+void World::fill_run(long waits) const {
+  constexpr double kMicrosecond = 1e-6;
+  const auto later = [](const auto& a, const auto& b) { return a->now < b->now; };
+  const Rank& last = **std::ranges::max_element(ranks_, later);
+  run_->seconds = kMicrosecond * last.now;
+  run_->path = last.path.microseconds;
+  run_->path_messages = last.path.messages;
+  double width = 0;
+  for (const auto& one : ranks_) width = std::max(width, one->timeline->width());
+  run_->slice_seconds = kMicrosecond * width;
+  for (double& one : run_->path.of) one *= kMicrosecond;
+  for (const auto& one : ranks_) {
+    one->timeline->widen_to(width);
+    std::vector<Activities>& slices = run_->ranks.emplace_back(one->timeline->slices());
+    for (Activities& slice : slices) {
+      for (double& activity : slice.of) activity *= kMicrosecond;
+    }
+  }
+  if (waits > 0) {
+    run_->warnings.push_back(
+        fmt::format("the program slept {} times, or waited for files or other threads: that takes "
+                    "no time on the machine",
+                    waits));
+  }
+}
+
+void World::Rank::account(Activity what, double until) {
+  if (until <= accounted) return;
+  path.microseconds[what] += until - accounted;
+  if (timeline) timeline->add(what, accounted, until);
+  accounted = until;
+}
+
+void World::Rank::spend(Activity what, double microseconds) {
+  account(Activity::wait);
+  now += microseconds;
+  account(what);
+  if (what != Activity::receive) idle_since = now;
+}
+
+void World::Rank::follow(const Path& cause, Activity since) {
+  account(Activity::wait);
+  path = cause;
+  path.microseconds[since] += now - path.microseconds.sum();
+  idle_since = now;
 }
 
 bool World::waits_for(const Rank& one, int number) {
@@ -97,6 +159,7 @@ void World::live(Rank& self, const std::function<void(int)>& f) {
   } catch (...) {
     fail(self.number, "threw an exception that is not a std::exception", std::current_exception());
   }
+  self.account(Activity::wait);
   self.state = State::ended;
   for (const auto& one : ranks_) {
     if (one->state == State::waiting && waits_for(*one, self.number)) wake(*one, one->now);
@@ -158,13 +221,19 @@ void World::yield(Rank& self) {
   throw_if_failed();
 }
 
-void World::put(int to, Message message) {
+void World::put(Rank& self, int to, Message message) {
   Rank& receiver = rank(to);
-  // Messages of one pair stay in order, whatever their sizes. Those of split() take no time.
-  if (message.arrival.tag != kSplitTag) {
-    double& last = receiver.last_arrivals[{message.group, message.arrival.source}];
+  if (!is_free(message.arrival.tag)) {
+    auto& arrivals = self.last_arrivals;
+    if (arrivals.size() > self.many_arrivals) {
+      std::erase_if(arrivals, [&](const auto& one) { return one.second <= self.now; });
+      self.many_arrivals = 8 + 2 * arrivals.size();
+    }
+    double& last = arrivals[{message.group, to}];
     message.at = last = std::max(message.at, last);
   }
+  self.account(Activity::wait);
+  message.path = self.path;
   const double at = message.at;
   const Receive* taken_by = nullptr;
   // With a receive from any source, the order of arrival decides, which is not known yet.
@@ -265,14 +334,20 @@ void World::finish(Rank& self, const GroupState& group, Receive& receive) {
     cancel(self, receive);
     throw;
   }
-  self.now = std::max(self.now, receive.message->at);
+  const Message& message = *receive.message;
+  self.now = std::max(self.now, message.at);
+  self.account(Activity::wait);
+  if (message.at > self.idle_since) {  // it is what this rank has waited for
+    self.follow({message.path.microseconds, message.path.messages + 1}, Activity::wait);
+  }
+  self.idle_since = self.now;
   self.looks_in_vain = 0;
   cancel(self, receive);
 }
 
 // A rank that looks again and again must get on, or those that it waits for would never be next.
 void World::look(Rank& self) {
-  self.now += std::max(machine.probe.at({}), kLeastOfALook);
+  self.spend(Activity::receive, std::max(machine.probe.at({}), kLeastOfALook));
   yield(self);
   if (self.receives_from_any > 0) match_arrived(self, self.now);
   const bool is_in_vain = queue_.empty() && next_event(self) == kNever;
@@ -286,7 +361,7 @@ void World::look(Rank& self) {
 }
 
 bool World::is_there(Rank& self, const GroupState& group, const Receive& receive) {
-  look(self);
+  if (!receive.message || !is_free(receive.label.tag)) look(self);
   if (receive.message) return receive.message->at <= self.now;
   throw_if_in_vain(self, {&group, receive.from, receive.label.tag});
   return false;

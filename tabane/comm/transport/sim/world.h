@@ -20,6 +20,7 @@
 #include <vector>
 
 #include "tabane/comm/machine.h"
+#include "tabane/comm/simulated_run.h"
 #include "tabane/comm/transport/sim/fiber.h"
 #include "tabane/comm/transport/transport.h"
 
@@ -28,11 +29,22 @@ namespace tabane::comm::sim {
 using Bytes = std::shared_ptr<const std::vector<std::byte>>;
 inline constexpr double kNever = std::numeric_limits<double>::infinity();
 
+// Whether messages of this tag take no time: ranks are told their groups before the program begins,
+// and comparing what they call is no part of it.
+inline bool is_free(int tag) { return tag == kSplitTag || tag == kComparisonTag; }
+
+// The critical path to a moment: its sum is that moment. wait: messages on their way.
+struct Path {
+  Activities microseconds;
+  std::uint64_t messages = 0;  // from rank to rank
+};
+
 struct Message {
   int group = 0;
   Arrival arrival;
   Bytes bytes;
   double at = 0;  // microseconds; when it is there
+  Path path;      // of its sender, to when it was sent
 };
 
 // A receive that has not ended.
@@ -61,8 +73,11 @@ struct GroupState {
   std::vector<Part> parts;
   int come = 0;
   double last = 0;
+  Path path;  // of the rank that came at `last`
+  // Of the last one that ended.
   std::uint64_t ended = 0;
-  double end = 0;  // of the last one that ended
+  double end = 0, cost = 0;
+  Path path_to_end;
 };
 
 // What a rank waits for, for messages.
@@ -81,6 +96,7 @@ class World {
   // failed first, whose number is then in failed(); core::Error if ranks wait for each other.
   void run(const std::function<void(int)>& f);
   int failed() const { return failure_ ? failure_->rank : -1; }
+  void record(SimulatedRun& run);  // as record_run()
 
   const Machine machine;
 
@@ -89,8 +105,17 @@ class World {
   struct Rank {
     int number = 0;
     double now = 0;  // microseconds
+    Path path;       // to `accounted`
     Backgrounds backgrounds;
     std::atomic<const char*> phase{nullptr}, call{nullptr};
+
+    // Takes time for that.
+    void spend(Activity what, double microseconds);
+    // Says what the time was since the last call, up to now or to `until`.
+    void account(Activity what) { account(what, now); }
+    void account(Activity what, double until);
+    // The critical path to now is `cause`, and that from there on.
+    void follow(const Path& cause, Activity since);
 
    private:
     friend class World;
@@ -105,8 +130,13 @@ class World {
     std::list<Message> arrived;      // no receive is for them yet
     std::vector<Receive*> receives;  // in the order in which they were begun
     int receives_from_any = 0;
-    std::map<std::pair<int, int>, double> last_arrivals;  // by group and source
+    // Of the messages that it has sent, by group and receiver: when the last one is there.
+    std::map<std::pair<int, int>, double> last_arrivals;
+    std::size_t many_arrivals = 8;  // with more, those are forgotten that are there
     std::uint64_t looks_in_vain = 0;
+    double accounted = 0;
+    double idle_since = 0;  // since then it has only waited, and looked for messages
+    std::unique_ptr<Timeline> timeline;
   };
   Rank& rank(int number) { return *ranks_[static_cast<std::size_t>(number)]; }
 
@@ -114,7 +144,8 @@ class World {
   std::shared_ptr<GroupState> join(const GroupState& parent, int self,
                                    std::span<const int> members);
 
-  void put(int to, Message message);
+  // Sends it to a rank of the world. Messages of one pair arrive in order, whatever their sizes.
+  void put(Rank& self, int to, Message message);
   void begin(Rank& self, Receive& receive);
   void cancel(Rank& self, Receive& receive);
   // Waits until the message is there, and takes the receive from the list. throws, all that follow:
@@ -146,6 +177,7 @@ class World {
 
   static bool waits_for(const Rank& one, int number);
   void live(Rank& self, const std::function<void(int)>& f);
+  void fill_run(long waits) const;
   void fail(int rank, std::string text, std::exception_ptr thrown);
   void enqueue(Rank& one, double at);
   Rank& take_next();  // from the queue; its clock is then what it waited for
@@ -166,6 +198,7 @@ class World {
   std::shared_ptr<GroupState> all_;
   std::map<std::pair<int, std::vector<int>>, Forming> forming_;  // by parent and members
   std::optional<Failure> failure_;
+  SimulatedRun* run_ = nullptr;  // what is to be filled
 };
 
 }  // namespace tabane::comm::sim

@@ -1,13 +1,16 @@
 // That the order of ranks is that of their clocks, and how a world ends.
 #include <malloc.h>
+#include <unistd.h>
 
 #include <array>
 #include <cmath>
+#include <numeric>
 #include <span>
 #include <string>
 #include <vector>
 
 #include "tabane/comm/runners_test.h"
+#include "tabane/comm/simulated_run.h"
 
 namespace tabane::comm {
 namespace {
@@ -170,15 +173,161 @@ TEST(SimulatedMachine, KeepsTheExceptionsOfRanksApart) {
   });
 }
 
-TEST(SimulatedMachine, HoldsManyRanks) {
+// In bytes, without the stacks, while all are at a barrier at the end of f.
+std::size_t memory_of_a_rank(const std::string& machine, const RankFunction& f) {
   const std::size_t before = mallinfo2().uordblks;
-  std::size_t most = 0;
-  launch({.machine = "ap1000:32x32"}, [&](Comm& comm) {
+  std::size_t of_all = 0;
+  launch({.machine = machine}, [&](Comm& comm) {
+    f(comm);
     barrier(comm);
-    if (comm.rank() == 0) most = mallinfo2().uordblks;
-    require(std::abs(comm.now() - 10.6e-6) < 1e-12);
+    if (comm.rank() == 0) {
+      of_all = (mallinfo2().uordblks - before) / static_cast<std::size_t>(comm.size());
+    }
   });
-  EXPECT_LT(most, before + 1024 * 8 * 1024);  // 8 KiB each, without the stacks
+  return of_all;
+}
+
+TEST(SimulatedMachine, HoldsManyRanks) {
+  EXPECT_LT(memory_of_a_rank("ap1000:64x64",
+                             [](Comm& comm) {
+                               barrier(comm);
+                               require(std::abs(comm.now() - 10.6e-6) < 1e-12);
+                             }),
+            8 * 1024);
+}
+
+// What a rank keeps of messages that have long arrived does not grow with the number of its peers.
+TEST(SimulatedMachine, ForgetsMessagesThatHaveArrived) {
+  SimulatedRun run;
+  EXPECT_LT(memory_of_a_rank("ap1000:16x16",
+                             [&](Comm& comm) {
+                               if (comm.rank() == 0) record_run(comm.transport(), run);
+                               for (int i = 1; i < comm.size(); ++i) {
+                                 comm.send((comm.rank() + i) % comm.size(), i);
+                                 require_equal(comm.recv<int>(any_source) > 0, true);
+                               }
+                             }),
+            8 * 1024);
+  EXPECT_EQ(run.ranks.size(), 256);
+}
+
+// ---- where the time goes ----
+
+// In microseconds.
+std::array<double, 5> microseconds(const Activities& activities) {
+  std::array<double, 5> all = activities.of;
+  for (double& one : all) one = std::round(1e9 * one) / 1e3;
+  return all;
+}
+
+Activities of_rank(const SimulatedRun& run, std::size_t rank) {
+  Activities all;
+  for (const Activities& slice : run.ranks[rank]) {
+    for (std::size_t i = 0; i < all.of.size(); ++i) all.of[i] += slice.of[i];
+  }
+  return all;
+}
+
+// By hand: rank 1 computes 180 us and sends 8 bytes, which are there after 9.84 + 0.4 + 0.16 us and
+// cost it 9.536 us and the receiver 10.04; rank 0 has computed 18 us, and waits. Then both sum up.
+TEST(SimulatedMachine, SaysWhereTheTimeGoes) {
+  SimulatedRun run;
+  launch({.machine = "ap1000:1x2"}, [&](Comm& comm) {
+    if (comm.rank() == 0) record_run(comm.transport(), run);
+    comm.compute({.operations = comm.rank() == 1 ? 1000.0 : 100.0});
+    if (comm.rank() == 1) comm.send(0, 1.0);
+    if (comm.rank() == 0) comm.recv<double>(1);
+    all_reduce(comm, 1.0, Operation::sum);
+  });
+  EXPECT_NEAR(run.seconds, 215.44e-6, 1e-12);
+  EXPECT_EQ(microseconds(run.path), (std::array{180.0, 0.0, 10.04, 15.0, 10.4}));
+  EXPECT_EQ(run.path_messages, 1);
+  ASSERT_EQ(run.ranks.size(), 2);
+  EXPECT_EQ(microseconds(of_rank(run, 0)), (std::array{18.0, 0.0, 10.04, 15.0, 172.4}));
+  EXPECT_EQ(microseconds(of_rank(run, 1)), (std::array{180.0, 9.536, 0.0, 15.0, 10.904}));
+  // Slices of 4 us: rank 0 computes in the first ones, and waits in the last but five.
+  EXPECT_EQ(run.slice_seconds, 4e-6);
+  EXPECT_EQ(microseconds(run.ranks[0][0]), (std::array{4.0, 0.0, 0.0, 0.0, 0.0}));
+  EXPECT_EQ(microseconds(run.ranks[0][4]), (std::array{2.0, 0.0, 0.0, 0.0, 2.0}));
+  EXPECT_EQ(microseconds(run.ranks[0][40]), (std::array{0.0, 0.0, 0.0, 0.0, 4.0}));
+}
+
+// The path's sum is the time, whoever waits for whom and how.
+TEST(SimulatedMachine, FollowsTheCriticalPath) {
+  SimulatedRun run;
+  launch({.machine = "ap1000:4x4"}, [&](Comm& comm) {
+    if (comm.rank() == 0) record_run(comm.transport(), run);
+    for (int i = 0; i < 10; ++i) {
+      comm.compute({.operations = 100.0 * ((comm.rank() * 7 + i) % 5)});
+      const int next = (comm.rank() + 1) % comm.size();
+      comm.send(next, i);
+      if (i % 3 == 0) {
+        while (!comm.probe(any_source)) continue;
+      }
+      int got = 0;
+      Request request = comm.irecv(any_source, std::span(&got, 1));
+      request.wait();
+      double value = i;
+      broadcast(comm, value, i);
+      gather(comm, std::span(&value, 1), std::vector<double>(16), 0);
+    }
+  });
+  EXPECT_NEAR(run.path.sum(), run.seconds, 1e-9 * run.seconds);
+  for (std::size_t rank = 0; rank < 16; ++rank) {
+    EXPECT_NEAR(of_rank(run, rank).sum(), run.seconds, 1e-4) << rank;
+  }
+}
+
+// A rank that looks for the message again and again is on the path no more than one that waits.
+TEST(SimulatedMachine, FollowsTheCriticalPathThroughLooks) {
+  SimulatedRun run;
+  launch({.machine = "ap1000:1x2"}, [&](Comm& comm) {
+    if (comm.rank() == 0) record_run(comm.transport(), run);
+    if (comm.rank() == 1) {
+      comm.compute({.operations = 1000});
+      return comm.send(0, 5);
+    }
+    while (!comm.probe(1)) continue;
+    comm.recv<int>(1);
+  });
+  EXPECT_NEAR(run.path[Activity::compute], 180e-6, 1e-12);
+  EXPECT_EQ(run.path_messages, 1);
+}
+
+// Of several runs, one at least meets no wait of the system's, such as for a page of a file.
+TEST(SimulatedMachine, WarnsOfSleep) {
+  const auto warnings = [](bool sleeps) {
+    SimulatedRun run;
+    launch({.machine = "ap1000:1x2"}, [&](Comm& comm) {
+      if (comm.rank() == 0) record_run(comm.transport(), run);
+      if (sleeps) usleep(1);
+    });
+    return run.warnings;
+  };
+  ASSERT_EQ(warnings(true).size(), 1);
+  require_contains(warnings(true)[0], "the program slept ");
+  bool is_silent = false;
+  for (int i = 0; i < 100 && !is_silent; ++i) is_silent = warnings(false).empty();
+  EXPECT_TRUE(is_silent);
+}
+
+// Comparing what ranks call takes none of the machine's time. (In calls that do not block, it may
+// take a look at whether a message is there.)
+TEST(SimulatedMachine, ComparesCollectivesInNoTime) {
+  const auto times = [](bool compares) {
+    std::vector<std::vector<double>> all(9);  // by rank
+    launch({.check_collectives = compares, .machine = "ap1000:3x3"}, [&](Comm& comm) {
+      for (int i = 0; i < 5; ++i) {
+        comm.compute({.operations = 100.0 * ((comm.rank() * 7 + i) % 5)});
+        std::vector<double> values(20, 1.0);
+        all_reduce(comm, values, Operation::sum);
+        broadcast(comm, values, i);
+        all[static_cast<std::size_t>(comm.rank())].push_back(comm.now());
+      }
+    });
+    return all;
+  };
+  EXPECT_EQ(times(false), times(true));
 }
 
 }  // namespace
