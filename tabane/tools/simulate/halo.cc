@@ -40,7 +40,8 @@ std::vector<Neighbour> neighbours(const comm::sim::Machine& machine, int rank, i
 
 }  // namespace
 
-HaloTimes simulate_halo(const std::string& name, const std::string& changes, const Halo& halo) {
+comm::SimulatedRun simulate_halo(const std::string& name, const std::string& changes,
+                                 const Halo& halo) {
   const comm::sim::Machine machine = comm::sim::machine_named(name, 0);
   if (halo.side < std::max(machine.rows, machine.columns)) {
     throw core::UsageError(fmt::format(
@@ -48,32 +49,23 @@ HaloTimes simulate_halo(const std::string& name, const std::string& changes, con
         "give at least {}",
         halo.side, machine.rows, machine.columns, std::max(machine.rows, machine.columns)));
   }
-  HaloTimes times{.ranks = machine.ranks()};
-  double computing = 0;
+  comm::SimulatedRun run;
   comm::launch({.machine = name, .machine_changes = changes}, [&](comm::Comm& comm) {
+    if (comm.rank() == 0) comm::record_run(comm.transport(), run);
     const int rows = share(halo.side, machine.rows, comm.rank() / machine.columns);
     const int columns = share(halo.side, machine.columns, comm.rank() % machine.columns);
     const std::vector<Neighbour> all = neighbours(machine, comm.rank(), rows, columns);
     std::vector<double> border(static_cast<std::size_t>(std::max(rows, columns)));
-    const double begin = comm.now();
     for (int step = 0; step < halo.steps; ++step) {
       for (const Neighbour& one : all) comm.send(one.rank, std::span(border).first(one.points));
       for (const Neighbour& one : all) comm.recv(one.rank, std::span(border).first(one.points));
-      const double before = comm.now();
       comm.compute({.kind = "stencil", .operations = halo.operations * rows * columns});
-      computing += comm.now() - before;
       for (int sum = 0; sum < halo.sums; ++sum) {
         comm::all_reduce(comm, 1.0, comm::Operation::sum);
       }
     }
-    times.seconds = std::max(times.seconds, (comm.now() - begin) / halo.steps);
   });
-  // All points on one rank take as long as on all ranks one after the other.
-  const double alone = computing / halo.steps;
-  if (times.seconds == 0) return times;
-  times.computing = alone / machine.ranks() / times.seconds;
-  times.speedup = alone / times.seconds;
-  return times;
+  return run;
 }
 
 }  // namespace tabane::simulate

@@ -3,6 +3,8 @@
 
 #include <string>
 
+#include "tabane/comm/simulated_run.h"
+
 namespace tabane::simulate {
 
 // A square mesh on the machine's torus. In each step, a rank computes its points, exchanges its
@@ -14,15 +16,9 @@ struct Halo {
   double operations = 24;  // per point
 };
 
-struct HaloTimes {
-  int ranks = 0;
-  double seconds = 0;    // a step, of all ranks together
-  double computing = 0;  // its share, in the mean of all ranks
-  double speedup = 1;    // over one rank, which only computes
-};
-
 // machine, changes: as comm::LaunchOptions. throws: core::UsageError as comm::launch(), and if the
 // mesh has fewer rows or columns than the machine.
-HaloTimes simulate_halo(const std::string& machine, const std::string& changes, const Halo& halo);
+comm::SimulatedRun simulate_halo(const std::string& machine, const std::string& changes,
+                                 const Halo& halo);
 
 }  // namespace tabane::simulate

@@ -9,11 +9,10 @@
 
 #include "tabane/comm/machine.h"
 #include "tabane/core/error.h"
-#include "tabane/core/units.h"
-#include "tabane/lab/record/json.h"
+#include "tabane/lab/study/simulation.h"
 #include "tabane/program/command.h"
 #include "tabane/program/layout.h"
-#include "tabane/program/output.h"
+#include "tabane/program/run_study.h"
 #include "tabane/tools/simulate/halo.h"
 
 namespace tabane::program {
@@ -21,14 +20,12 @@ namespace {
 
 using comm::sim::Machine;
 using simulate::Halo;
-using simulate::HaloTimes;
 
-struct SimulateOptions {
+struct SimulateOptions : StudyOptions {
   std::string machine;
   std::vector<std::string> changes;
-  bool parameters = false;
+  bool parameters = false, quick = false;
   Halo halo;
-  JsonOption json;
 };
 
 void print_presets() {
@@ -42,115 +39,75 @@ void print_presets() {
       fit_table(rows, layout_width(STDOUT_FILENO)), comm::sim::presets().front().name);
 }
 
-bool can_change(Machine machine, const std::string& change) {
-  try {
-    comm::sim::scale(machine, change);
-  } catch (const core::UsageError&) {
-    return false;
-  }
-  return true;
-}
-
-// Without changes, those that a buyer of this machine may think of.
-std::vector<std::string> changes_of(const SimulateOptions& options, const Machine& machine) {
-  std::vector<std::string> changes{""};
-  if (options.changes.empty()) {
-    for (const char* const change : {"setup=0.5", "byte=0.5", "compute=0.5"}) {
-      if (can_change(machine, change)) changes.push_back(change);
-    }
-  }
-  changes.insert(changes.end(), options.changes.begin(), options.changes.end());
-  return changes;
-}
-
-void print_head(const Machine& machine, const Halo& halo) {
-  fmt::print(
-      "{}, {}x{} ranks: a step of a halo exchange on {} x {} points, with {} sums\n\n"
-      "{:<24} {:>10} {:>13} {:>9} {:>8}\n",
-      machine.name, machine.rows, machine.columns, halo.side, halo.side, halo.sums, "machine",
-      "step", "computing", "speedup", "faster");
-}
-
-// Each row is printed as soon as it is known, so that Ctrl-C loses none.
-void print_row(const std::string& change, const HaloTimes& times, const HaloTimes& first) {
-  fmt::print("{:<24} {:>10} {:>11.0f} % {:>9.1f} {:>8.2f}\n", change.empty() ? "as it is" : change,
-             core::format_seconds(times.seconds), 100 * times.computing, times.speedup,
-             times.seconds == first.seconds ? 1 : first.seconds / times.seconds);
-  std::fflush(stdout);
-}
-
-lab::Json json_of(const std::string& change, const HaloTimes& times) {
-  return {{"changes", change},
-          {"seconds_per_step", times.seconds},
-          {"computing_share", times.computing},
-          {"speedup", times.speedup}};
-}
-
-int run(const SimulateOptions& options) {
+// Returns false if a machine is to be simulated.
+bool has_printed(const SimulateOptions& options) {
   if (options.machine.empty()) {
     if (!options.changes.empty() || options.parameters || options.json.given()) {
       throw core::UsageError("name the machine, as in 'tabane simulate ap1000:16x16'");
     }
     print_presets();
-    return kOk;
+    return true;
   }
-  if (options.parameters) {
-    Machine machine = comm::sim::machine_named(options.machine, 0);
-    for (const std::string& change : options.changes) comm::sim::scale(machine, change);
-    fmt::print("{}", machine.format());
-    return kOk;
-  }
-  options.json.check();
+  if (!options.parameters) return false;
+  Machine machine = comm::sim::machine_named(options.machine, 0);
+  for (const std::string& change : options.changes) comm::sim::scale(machine, change);
+  fmt::print("{}", machine.format());
+  return true;
+}
+
+lab::Record run(const core::Topology& topology, const SimulateOptions& options,
+                const lab::Hooks& hooks) {
   const Machine machine = comm::sim::machine_named(options.machine, 0);
-  for (const std::string& change : options.changes) {  // before anything is simulated
-    Machine changed = machine;
-    comm::sim::scale(changed, change);
-  }
-  const bool as_text = !options.json.to_stdout();
   const Halo& halo = options.halo;
-  HaloTimes first;
-  lab::Json rows = lab::Json::array();
-  for (const std::string& change : changes_of(options, machine)) {
-    const HaloTimes times = simulate::simulate_halo(options.machine, change, halo);
-    if (change.empty()) first = times;
-    if (as_text && change.empty()) print_head(machine, halo);
-    if (as_text) print_row(change, times, first);
-    rows.push_back(json_of(change, times));
-  }
-  options.json.write({{"schema_version", 1},
-                      {"machine", machine.format()},
-                      {"ranks", machine.ranks()},
-                      {"mesh_side", halo.side},
-                      {"steps", halo.steps},
-                      {"sums", halo.sums},
-                      {"rows", rows}});
-  return kOk;
+  const std::string title = fmt::format("A halo exchange on {} x {} points, with {} sums a step",
+                                        halo.side, halo.side, halo.sums);
+  const std::string source =
+      fmt::format("{}, {} x {} ranks", machine.name, machine.rows, machine.columns);
+  return lab::simulate(topology,
+                       {.about = {"simulate", title.c_str(), source.c_str()},
+                        .what = "a step",
+                        .machine = options.machine,
+                        .changes = options.changes,
+                        .quick = options.quick,
+                        .times = static_cast<double>(halo.steps),
+                        .run =
+                            [&](const std::string& name, const std::string& changes) {
+                              return simulate::simulate_halo(name, changes, halo);
+                            }},
+                       hooks);
 }
 
 Definition define() {
   const auto options = std::make_shared<SimulateOptions>();
-  return {{{"MACHINE", &options->machine,
-            "A machine that 'tabane simulate' lists, or a file, perhaps with a shape: "
-            "ap1000:16x16"},
-           {"--set WHAT=FACTOR,...", &options->changes,
-            "Also simulate the machine with such changes: of a parameter, or of setup, byte or hop "
-            "in all messages; may be repeated (default: some, each alone)"},
-           {"--parameters", &options->parameters,
-            "Print the machine's parameters, with all changes, as a file to edit"},
-           {"-n,--side N",
-            &options->halo.side,
-            "Points on each side of the mesh (default 400)",
-            {.range = {1, 100'000}}},
-           {"--steps N",
-            &options->halo.steps,
-            "Steps to simulate (default 10)",
-            {.range = {1, 1'000'000}}},
-           {"--sums N",
-            &options->halo.sums,
-            "Sums over all ranks in each step (default 2)",
-            {.range = {0, 1000}}},
-           options->json.row()},
-          [options](const Given&) { return run(*options); }};
+  std::vector<Option> rows{
+      {"MACHINE", &options->machine,
+       "A machine that 'tabane simulate' lists, or a file, perhaps with a shape: ap1000:16x16"},
+      {"--set WHAT=FACTOR,...", &options->changes,
+       "Also simulate the machine with such changes: of a parameter, or of setup, byte or hop in "
+       "all messages; may be repeated (default: some, each alone)"},
+      {"--parameters", &options->parameters,
+       "Print the machine's parameters, with all changes, as a file to edit"},
+      {"-n,--side N",
+       &options->halo.side,
+       "Points on each side of the mesh (default 400)",
+       {.range = {1, 100'000}}},
+      {"--steps N",
+       &options->halo.steps,
+       "Steps to simulate (default 10)",
+       {.range = {1, 1'000'000}}},
+      {"--sums N",
+       &options->halo.sums,
+       "Sums over all ranks in each step (default 2)",
+       {.range = {0, 1000}}}};
+  return study(
+      options,
+      table(
+          std::move(rows),
+          options->rows(options->quick, "Simulate the machine as it is only, with all its ranks")),
+      [options](const core::Topology& topology, const lab::Hooks& hooks) {
+        return run(topology, *options, hooks);
+      },
+      [options] { return has_printed(*options); });
 }
 
 }  // namespace
