@@ -12,7 +12,9 @@
 #include "tabane/lab/study/simulation.h"
 #include "tabane/program/command.h"
 #include "tabane/program/layout.h"
+#include "tabane/program/output.h"
 #include "tabane/program/run_study.h"
+#include "tabane/tools/simulate/from_survey.h"
 #include "tabane/tools/simulate/halo.h"
 
 namespace tabane::program {
@@ -22,7 +24,7 @@ using comm::sim::Machine;
 using simulate::Halo;
 
 struct SimulateOptions : StudyOptions {
-  std::string machine;
+  std::string machine, survey;
   std::vector<std::string> changes;
   bool parameters = false, quick = false;
   Halo halo;
@@ -41,6 +43,10 @@ void print_presets() {
 
 // Returns false if a machine is to be simulated.
 bool has_printed(const SimulateOptions& options) {
+  if (!options.survey.empty()) {
+    fmt::print("{}", simulate::machine_from(read_record(options.survey)));
+    return true;
+  }
   if (options.machine.empty()) {
     if (!options.changes.empty() || options.parameters || options.json.given()) {
       throw core::UsageError("name the machine, as in 'tabane simulate ap1000:16x16'");
@@ -87,6 +93,10 @@ Definition define() {
        "all messages; may be repeated (default: some, each alone)"},
       {"--parameters", &options->parameters,
        "Print the machine's parameters, with all changes, as a file to edit"},
+      {"--from FILE",
+       &options->survey,
+       "Print a machine file of the computer that a survey was taken on; FILE: its survey.json",
+       {.excludes = {"MACHINE", "--set", "--parameters", "--output", "--json"}}},
       {"-n,--side N",
        &options->halo.side,
        "Points on each side of the mesh (default 400)",
@@ -120,7 +130,8 @@ extern constinit const Verb simulate_verb{
         "  tabane simulate                          lists the machines\n"
         "  tabane simulate ap1000:16x16             a halo exchange there, and if it were faster\n"
         "  tabane simulate ap1000:16x32 --set setup=0.1,byte=0.1 --set barrier=10\n"
-        "  tabane simulate ap1000:8x8 --parameters >mine.txt   a machine of your own to edit",
+        "  tabane simulate ap1000:8x8 --parameters >mine.txt   a machine of your own to edit\n"
+        "  tabane simulate --from tabane-report/survey.json >this.txt   this computer",
     .define = define};
 
 }  // namespace tabane::program
