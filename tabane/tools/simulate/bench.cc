@@ -1,7 +1,25 @@
-// Simulated machines: how many messages a second their ranks exchange on this computer.
+// Simulated machines: how long a message of theirs takes this computer, and how well a survey
+// predicts what solvers take here.
 #include "bench/bench.h"
 
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <string>
+#include <vector>
+
+#include "bench/command.h"
+#include "bench/remote.h"
+#include "bench/solvers.h"
+#include "tabane/comm/launch.h"
+#include "tabane/comm/simulated_run.h"
 #include "tabane/core/clock.h"
+#include "tabane/core/file.h"
+#include "tabane/core/temporary_file.h"
+#include "tabane/tools/simulate/bench_patterns.h"
 #include "tabane/tools/simulate/halo.h"
 
 namespace tabane::bench {
@@ -17,6 +35,14 @@ void tell_messages(Panel& panel) {
     const double begin = core::tick_clock().now();
     simulate::simulate_halo("ap1000:32x32", "", halo);
     const double seconds = core::tick_clock().now() - begin;
+    if (!panel.settings().quick) {
+      panel.tell({.question = kQuestion,
+                  .unit = "s",
+                  .figure = "1000 steps",
+                  .value = seconds,
+                  .limit = 60,
+                  .samples = {seconds}});
+    }
     panel.tell({.question = kQuestion,
                 .unit = "s",
                 .figure = "a message",
@@ -26,7 +52,104 @@ void tell_messages(Panel& panel) {
   });
 }
 
-const RegisteredTopic kTopic({"simulate", "simulated machines", tell_messages});
+class Rank : public simulate::Endpoint {
+ public:
+  Rank(comm::Comm& comm, std::size_t bytes) : comm_(comm), message_(bytes) {}
+  void send(int to, std::size_t) override { comm_.send(to, message_); }
+  void recv(int from, std::size_t) override { comm_.recv(from, message_); }
+
+ private:
+  comm::Comm& comm_;
+  std::vector<std::byte> message_;
+};
+
+double simulated_seconds(const std::string& machine, const std::string& pattern,
+                         std::size_t bytes) {
+  comm::SimulatedRun run;
+  comm::launch({.machine = machine}, [&](comm::Comm& comm) {
+    if (comm.rank() == 0) comm::record_run(comm.transport(), run);
+    Rank self(comm, bytes);
+    simulate::run_pattern(pattern, self, comm.rank(), comm.size(), bytes);
+  });
+  return run.seconds;
+}
+
+// The same traffic in SimGrid, on a network where messages do not disturb each other.
+void tell_like_simgrid(Panel& panel) {
+  constexpr int kRanks = 16;
+  constexpr std::size_t kBytes = 1000;
+  const std::string program = beside_this_program("tabane_bench_simgrid");
+  const core::ScratchFolder folder("simgrid");
+  const std::string machine = folder / "machine.txt", file = folder / "seconds";
+  const auto law = [](const simulate::Linear& time) {
+    return fmt::format("{} + {} x", 1e6 * time.setup, 1e6 * time.byte);
+  };
+  std::ofstream(machine) << fmt::format(
+      "shape = 1x{}\nsend.latency = {}\nsend.occupancy = {}\nrecv.copy = {}\n", kRanks,
+      law(simulate::kWire), law(simulate::kSend), law(simulate::kReceive));
+  for (const std::string pattern : {"ring", "transpose", "broadcast"}) {
+    const std::string question = pattern + " of 16 ranks";
+    if (!panel.wants(question)) continue;
+    if (!std::filesystem::exists(program)) {
+      panel.skip(question, "libsimgrid-dev was not there when bench was built", "SimGrid");
+      continue;
+    }
+    panel.part(question, [&] {
+      run_command({program, pattern, fmt::format("{}", kRanks), fmt::format("{}", kBytes), file});
+      const double ratio = simulated_seconds(machine, pattern, kBytes) /
+                           std::strtod(core::read_file(file).c_str(), nullptr);
+      panel.tell({.question = question,
+                  .unit = "ratio",
+                  .figure = "simulated time to SimGrid's, or the inverse",
+                  .value = std::max(ratio, 1 / ratio),
+                  .limit = 1.05,
+                  .samples = {ratio}});
+    });
+  }
+}
+
+// Two ranks here, and on the machine that a survey makes of this one.
+void tell_predictions(Panel& panel) {
+  constexpr const char* kSurvey =
+      "clock.core_rate,core_to_core.latency,comm,peak,memory.bandwidth.triad";
+  const std::string& program = panel.settings().program;
+  const core::ScratchFolder folder("simulate");
+  const std::string machine = folder / "this.txt";
+  for (const std::string solver : {"scg -n 1000", "linpack -n 4000", "slalom -n 2000"}) {
+    const std::string question = solver + ", predicted from a survey";
+    if (!panel.wants(question)) continue;
+    if (program.empty()) return panel.skip(question, "tabane was not found");
+    panel.part(question, [&] {
+      const int runs = panel.settings().quick ? 1 : 5;
+      std::vector<double> errors;
+      for (int i = 0; i < runs; ++i) {
+        run_command(
+            shell(fmt::format("{0} survey -q --quick --force --only {1} -o {2} && {0} simulate "
+                              "--from {2}/survey.json "
+                              "> {3}",
+                              program, kSurvey, (folder / "survey").string(), machine)));
+        const auto seconds = [&](const std::string& where) {
+          return solver_run(panel.settings(), folder / "run.json", "", solver + where, 1).timed(1);
+        };
+        const double ratio =
+            seconds(fmt::format(" --machine {}:2x1", machine)) / seconds(" --ranks 2 --grid 2x1");
+        errors.push_back(std::max(ratio, 1 / ratio));
+      }
+      panel.tell({.question = question,
+                  .unit = "ratio",
+                  .figure = "predicted to measured time, or the inverse",
+                  .value = core::median(errors),
+                  .limit = 1.15,
+                  .samples = errors});
+    });
+  }
+}
+
+const RegisteredTopic kTopic({"simulate", "simulated machines", [](Panel& panel) {
+                                tell_messages(panel);
+                                tell_like_simgrid(panel);
+                                tell_predictions(panel);
+                              }});
 
 }  // namespace
 }  // namespace tabane::bench
