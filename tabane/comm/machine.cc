@@ -38,7 +38,11 @@ gather = 4200 + 0.041 x
 gather.cyclic = 3800 + 0.027 x
 scatter = 4900 + 0.043 x
 compute = 0.18 op
-compute.stencil = 0.595 op
+compute.column = 0.21 op
+compute.product = 0.21 op
+compute.product.ldlt = 0.8 op
+compute.stencil = 70 + 0.585 op
+compute.text = 36 op
 )";
 
 struct Key {

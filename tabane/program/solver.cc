@@ -7,6 +7,7 @@
 
 #include "tabane/comm/collective/choice.h"
 #include "tabane/comm/collectives.h"
+#include "tabane/comm/machine.h"
 #include "tabane/core/error.h"
 #include "tabane/core/units.h"
 #include "tabane/program/layout.h"
@@ -55,6 +56,14 @@ std::vector<Option> SolverOptions::rows() {
           {"-q,--quiet", &quiet, "Print nothing but errors"}};
 }
 
+Option SolverOptions::machine_row() {
+  return {"--machine MACHINE",
+          &machine,
+          "Solve on a simulated machine, such as ap1000:16x16 (see 'tabane simulate'): the answer "
+          "is real, the time is what that machine would take",
+          {.excludes = {"--transport"}}};
+}
+
 std::pair<int, int> pair_of(const std::string& flag, const std::string& text) {
   std::pair<int, int> pair;
   const std::size_t cross = text.find('x');
@@ -83,6 +92,12 @@ comm::LaunchOptions SolverOptions::launch_options() const {
     }
     if (needed > 4096) throw core::UsageError("--grid: at most 4096 ranks");
     options.ranks = static_cast<int>(needed);
+  }
+  if (is_simulated()) {
+    const comm::sim::Machine simulated = comm::sim::machine_named(machine, options.ranks);
+    options.machine = machine;
+    options.ranks = simulated.ranks();
+    if (options.grid == comm::GridShape{}) options.grid = {simulated.rows, simulated.columns};
   }
   options.choice_rules = comm::rules_of(comm::mechanisms_named(mechanisms));
   return options;
@@ -146,7 +161,12 @@ lab::Json to_json(const Solution& solution) {
 
 void report(const SolverOptions& options, std::FILE* text_to,
             const std::function<std::string()>& text, const lab::Json& json) {
-  if (!options.quiet && !options.json.to_stdout()) fmt::print(text_to, "{}", text());
+  if (!options.quiet && !options.json.to_stdout()) {
+    if (options.is_simulated()) {
+      fmt::print(text_to, "simulated: times are those of {}\n", options.machine);
+    }
+    fmt::print(text_to, "{}", text());
+  }
   std::fflush(text_to);
   options.json.write(json);
 }

@@ -24,11 +24,15 @@ struct OutputFile {
 struct SolverOptions {
   int ranks = 0;  // 0: one per PU
   std::string grid, transport = "auto", mechanisms = "all";
+  std::string machine;  // that is simulated; empty: none
   bool quiet = false;
   JsonOption json;
 
   // --ranks, --grid, --transport, --mechanisms, --json and -q.
   std::vector<Option> rows();
+  // --machine, for solvers that say what they compute.
+  Option machine_row();
+  bool is_simulated() const { return !machine.empty(); }
   // throws: core::UsageError if a value cannot be meant.
   comm::LaunchOptions launch_options() const;
   // throws: core::UsageError naming the first file, that of --json among them, that cannot be
@@ -82,6 +86,7 @@ int run_solver(const SolverOptions& options, const comm::LaunchOptions& launch,
   if (!answer) return kOk;  // under MPI rank 0 reports
   if (solver.review) solver.review(*answer);
   lab::Json json = to_json(answer->solution);
+  if (options.is_simulated()) json["simulated_machine"] = options.machine;
   solver.add_keys(*answer, json);
   report(
       options, solver.text_to, [&] { return solver.text(*answer); }, json);

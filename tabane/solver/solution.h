@@ -38,8 +38,8 @@ struct Solution {
 
 // Returns the rate of matrix products of all ranks together, in operations per second: the best of
 // `rounds` products of n x n matrices that all begin at the same time, on each rank for itself.
-// All ranks call it; the result is the same on all. cost: rounds 2 n^3 operations and 3 n^2 numbers
-// on each rank.
+// All ranks call it; the result is the same on all. Where time is simulated, it is what the
+// machine's law says. cost: rounds 2 n^3 operations and 3 n^2 numbers on each rank.
 double measure_product_rate(comm::Comm& comm, int n = 768, int rounds = 8);
 
 // Returns the bandwidth of a := b + s c on all ranks together, in bytes per second: the best of

@@ -32,7 +32,9 @@ bool measures_limit(const Run& run, const MechanismSet& set) {
 // A small system first, so that the ranks have code and buffers at hand when the clock starts.
 solver::Solution solve_linpack(comm::Comm& comm, const Run& run, const MechanismSet& set,
                                const core::ScratchFolder& /*inputs*/) {
-  linpack::SolveOptions options{.grid = run.grid, .look_ahead = set.look_ahead};
+  linpack::SolveOptions options{
+      .grid = run.grid,
+      .messages = set.look_ahead ? linpack::Messages::look_ahead : linpack::Messages::plain};
   if (!run.counts) linpack::solve(comm, linpack::RandomSystem(std::min(run.n, 400), 1), options);
   options.measure_limit = measures_limit(run, set);
   return linpack::solve(comm, linpack::RandomSystem(run.n, 1), options).solution;

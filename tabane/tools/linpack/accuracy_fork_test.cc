@@ -44,13 +44,13 @@ TEST(Factors, SolveWithAAndItsTransposeOnAllGrids) {
       for (const int n : {1, 2, 5, 17, 65}) {
         for (const int block : {1, 3, 8, 40}) {
           if (block < 8 && n > 20) continue;
-          for (const bool look_ahead : {true, false}) {
+          for (const Messages messages : kAllMessages) {
             const RandomSystem system(n, static_cast<std::uint64_t>(n + block));
             const Layout layout(own, n, block);
             LocalMatrix matrix(layout, system);
             Panels panels{Panel(layout), Panel(layout)};
             comm::Steps steps = make_steps(comm);
-            const Eliminated done = eliminate_all(own, layout, matrix, panels, steps, look_ahead);
+            const Eliminated done = eliminate_all(own, layout, matrix, panels, steps, messages);
             LuFactors factors(own, layout, matrix, done.pivots);
             std::vector<double> due(n);
             RandomSystem(n, 7).read(0, 0, due);

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "tabane/comm/collectives.h"
+#include "tabane/solver/model.h"
 #include "tabane/tools/linpack/kernels.h"
 
 namespace tabane::linpack {
@@ -28,6 +29,8 @@ class RowExchange {
   // the diagonal block; the matrix keeps others there. All ranks of the column call it.
   // cost: width count numbers to every rank, and as many at most from the diagonal's.
   void run(LocalMatrix& matrix, int first, int count, std::vector<double>& u);
+  // The same, one row after the other.
+  void run_by_rows(LocalMatrix& matrix, int first, int count, std::vector<double>& u);
 
  private:
   struct Move {
@@ -166,6 +169,36 @@ void RowExchange::run(LocalMatrix& matrix, int first, int count, std::vector<dou
   scatter_rest(matrix, first, count);
 }
 
+void RowExchange::run_by_rows(LocalMatrix& matrix, int first, int count, std::vector<double>& u) {
+  comm::Comm& column = grid_.column();
+  const auto columns = static_cast<std::size_t>(count);
+  std::vector<double>& row = room_.up;
+  row.resize(columns);
+  u.resize(width_ * columns);
+  for (int rank = 0; rank < column.size(); ++rank) {
+    for (const Move& move : into_top_[static_cast<std::size_t>(rank)]) {
+      if (rank == column.rank()) {
+        for (int j = 0; j < count; ++j) row[j] = *matrix.at(move.local, first + j);
+      }
+      comm::broadcast(column, row, rank);
+      for (std::size_t j = 0; j < columns; ++j) u[j * width_ + move.top] = row[j];
+    }
+  }
+  for (int rank = 0; rank < column.size(); ++rank) {
+    const bool has = column.rank() == diagonal_, gets = column.rank() == rank;
+    if (!has && !gets) continue;
+    for (const Move& move : from_top_[static_cast<std::size_t>(rank)]) {
+      if (has) {
+        for (int j = 0; j < count; ++j) row[j] = *matrix.at(move.local_top, first + j);
+      }
+      if (has && !gets) column.send(rank, row);
+      if (!gets) continue;
+      if (!has) column.recv(diagonal_, row);
+      for (int j = 0; j < count; ++j) *matrix.at(move.local, first + j) = row[j];
+    }
+  }
+}
+
 // Columns that are exchanged, solved and updated together: between two such tiles a rank looks
 // after its messages. Each tile packs the panel again for the product, 1 element copied for 1024
 // multiply-adds.
@@ -174,13 +207,13 @@ constexpr int kTileColumns = 1024;
 class Elimination {
  public:
   Elimination(comm::Grid& grid, const Layout& layout, LocalMatrix& matrix, Panels& panels,
-              comm::Steps& steps, bool look_ahead)
+              comm::Steps& steps, Messages messages)
       : grid_(grid),
         layout_(layout),
         matrix_(matrix),
         panels_(panels),
         steps_(steps),
-        look_ahead_(look_ahead) {}
+        messages_(messages) {}
 
   Eliminated run();
 
@@ -206,7 +239,7 @@ class Elimination {
   LocalMatrix& matrix_;
   Panels& panels_;
   comm::Steps& steps_;
-  bool look_ahead_;
+  Messages messages_;
   std::array<std::optional<comm::Request>, 2> requests_;
   std::vector<double> u_;
   ExchangeRoom room_;
@@ -227,7 +260,17 @@ void Elimination::factorise_panel(int number) {
 void Elimination::begin_broadcast(int number) {
   if (grid_.columns() == 1) return;
   const auto in = steps_.in(kBroadcast);
-  if (!look_ahead_) return comm::broadcast(grid_.row(), panel(number).all(), owner_of(number));
+  std::span<double> all = panel(number).all();
+  if (messages_ == Messages::plain) return comm::broadcast(grid_.row(), all, owner_of(number));
+  if (messages_ == Messages::by_rows) {
+    const auto width = static_cast<std::size_t>(panel(number).width());
+    for (const std::size_t column = (all.size() + width - 1) / width; !all.empty();) {
+      const std::span<double> part = all.first(std::min(column, all.size()));
+      comm::broadcast(grid_.row(), part, owner_of(number));
+      all = all.subspan(part.size());
+    }
+    return;
+  }
   request(number) = comm::ibroadcast(grid_.row(), panel(number).all(), owner_of(number));
 }
 
@@ -268,7 +311,8 @@ void Elimination::update_tile(Panel& from, RowExchange* exchange, int first, int
     if (exchange == nullptr) {
       exchange_rows(matrix_, from, first, count);
     } else {
-      exchange->run(matrix_, first, count, u_);
+      messages_ == Messages::by_rows ? exchange->run_by_rows(matrix_, first, count, u_)
+                                     : exchange->run(matrix_, first, count, u_);
       u = u_.data();
       ld_u = from.width();
     }
@@ -281,6 +325,8 @@ void Elimination::update_tile(Panel& from, RowExchange* exchange, int first, int
     }
   }
   const int above = from.rows_of_top(from.width());
+  grid_.all().compute(solver::triangle(from.width(), count));
+  grid_.all().compute(solver::product(from.rows() - above, count, from.width()));
   subtract_product(from.rows() - above, count, from.width(), from.lower(above, 0), from.ld(), u,
                    ld_u, matrix_.at(from.first_row() + above, first), matrix_.ld());
 }
@@ -302,17 +348,18 @@ Eliminated Elimination::run() {
   const auto in = steps_.in(kUpdate);
   Eliminated done;
   const int panels = layout_.panels();
+  const bool look_ahead = messages_ == Messages::look_ahead;
   for (int number = 0; number <= panels; ++number) {
     const int last = number - 1;  // the panel whose effect is due
     int column =
         last < 0 ? 0
                  : layout_.columns.count_before(layout_.first_of(last) + layout_.width_of(last));
-    if (last >= 0 && !look_ahead_) update(last, column, layout_.local_columns);
+    if (last >= 0 && !look_ahead) update(last, column, layout_.local_columns);
     if (number < panels) {
       finish_broadcast(number);  // of the panel that was in its place
       panel(number).place(number);
       if (is_mine(number)) {
-        if (last >= 0 && look_ahead_) {
+        if (last >= 0 && look_ahead) {
           update(last, column, column + layout_.width_of(number));
           column += layout_.width_of(number);
         }
@@ -321,7 +368,7 @@ Eliminated Elimination::run() {
       begin_broadcast(number);
       if (is_mine(number)) keep_factors(number);
     }
-    if (last >= 0 && look_ahead_) update(last, column, layout_.local_columns);
+    if (last >= 0 && look_ahead) update(last, column, layout_.local_columns);
     if (number < panels) {
       if (!is_mine(number)) finish_broadcast(number);
       if (done.defect < 0) done.defect = panel(number).defect();
@@ -337,8 +384,8 @@ Eliminated Elimination::run() {
 }  // namespace
 
 Eliminated eliminate_all(comm::Grid& grid, const Layout& layout, LocalMatrix& matrix,
-                         Panels& panels, comm::Steps& steps, bool look_ahead) {
-  return Elimination(grid, layout, matrix, panels, steps, look_ahead).run();
+                         Panels& panels, comm::Steps& steps, Messages messages) {
+  return Elimination(grid, layout, matrix, panels, steps, messages).run();
 }
 
 }  // namespace tabane::linpack

@@ -71,6 +71,13 @@ void factorise(comm::Grid& grid, const Layout& layout, Panel& panel, comm::Steps
 // The panel in use and the next one.
 using Panels = std::array<Panel, 2>;
 
+// How panels and rows reach the other ranks. look_ahead: the next panel is factorised and sent
+// during this one's update. plain: after it, by a blocking broadcast. by_rows: the same, but each
+// column of a panel by a broadcast of its own, and so each pivot row, while a message takes the row
+// that was in its place away; programs were often written so when messages were cheap.
+enum class Messages { look_ahead, plain, by_rows };
+inline constexpr std::array kAllMessages{Messages::look_ahead, Messages::plain, Messages::by_rows};
+
 struct Eliminated {
   int defect = -1;  // the first column that has no pivot, as all its elements are zero, or -1
   std::vector<int> pivots;  // the row that was exchanged with row i in step i
@@ -78,10 +85,9 @@ struct Eliminated {
 
 // Replaces A by the factors of A = P1 L1 P2 L2 ... U, a P and an L for each panel, and b by
 // L^-1 P b: U from the diagonal on and the columns of L, without the ones on their
-// diagonals, below it. look_ahead: whether the next panel is factorised and sent during this one's
-// update; otherwise panels are sent by blocking broadcasts. Returns the same on all ranks, which
-// all call it.
+// diagonals, below it. Returns the same on all ranks, which all call it.
 Eliminated eliminate_all(comm::Grid& grid, const Layout& layout, LocalMatrix& matrix,
-                         Panels& panels, comm::Steps& steps, bool look_ahead = true);
+                         Panels& panels, comm::Steps& steps,
+                         Messages messages = Messages::look_ahead);
 
 }  // namespace tabane::linpack

@@ -120,6 +120,21 @@ class Linpack(Case):
                 self.assertTrue(self.told("-n", 60, "--block", 8, "--grid", "2x2", "--mechanisms",
                                           mechanisms)["passed"])
 
+    def test_a_simulated_ap1000_is_near_what_was_published(self):
+        told = self.told("--machine", "ap1000:8x8", "--pattern", 1992)
+        self.assertEqual((told["n"], told["grid"], told["pattern"]), (1000, [8, 8], "1992"))
+        self.assertEqual(told["simulated_machine"], "ap1000:8x8")
+        self.assertLess(abs(told["seconds"] / 3.51 - 1), 0.05)
+        communication = sum(rank["seconds"] for step in told["steps"] for rank in step["ranks"]
+                            if step["name"] in ("pivot", "swap", "broadcast", "waiting")) / 64
+        self.assertLess(abs(communication / told["seconds"] - 0.32), 0.03)
+        with self.subTest("other calls of other patterns"):
+            own = self.told("-n", 100, "--machine", "ap1000:2x2", "--block", 20)
+            by_rows = self.told("-n", 100, "--machine", "ap1000:2x2", "--pattern", 1992)
+            self.assertTrue(own["passed"] and by_rows["passed"])
+            self.assertNotEqual(own["seconds"], by_rows["seconds"])
+        self.assertIn("--pattern", self.run_tool("-n", 9, "--pattern", "1993").stderr)
+
     def test_solves_next_to_nothing(self):
         self.assertTrue(self.told("-n", 1, "--grid", "2x2")["passed"])
 

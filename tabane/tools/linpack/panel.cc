@@ -4,6 +4,7 @@
 
 #include "tabane/comm/collectives.h"
 #include "tabane/comm/grid.h"
+#include "tabane/solver/model.h"
 #include "tabane/tools/linpack/elimination.h"
 #include "tabane/tools/linpack/kernels.h"
 
@@ -74,9 +75,11 @@ class Factorisation {
     const int leaves = (count + kLeafColumns - 1) / kLeafColumns;
     const int left = leaves / 2 * kLeafColumns, right = count - left, middle = first + left;
     factorise(first, left);
+    const int above = panel_.rows_of_top(middle);
+    grid_.all().compute(solver::triangle(left, right));
+    grid_.all().compute(solver::product(panel_.rows() - above, right, left));
     solve_unit_lower(left, right, panel_.top(first, first), panel_.ld_top(),
                      panel_.top(first, middle), panel_.ld_top());
-    const int above = panel_.rows_of_top(middle);
     subtract_product(panel_.rows() - above, right, left, panel_.lower(above, first), panel_.ld(),
                      panel_.top(first, middle), panel_.ld_top(), panel_.lower(above, middle),
                      panel_.ld());
@@ -123,6 +126,7 @@ void Factorisation::leaf(int first, int count) {
     for (int i = 0; i < right; ++i) u[i] = *panel_.top(column, column + 1 + i);
     above = panel_.rows_of_top(column + 1);
     const int below = panel_.rows() - above;
+    grid_.all().compute(solver::pass(below * (right + 1.0), 2));
     if (pivot != 0) {
       found =
           eliminate(panel_.lower(above, column), panel_.ld(), below, right + 1, pivot, u.data());

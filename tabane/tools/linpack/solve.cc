@@ -9,6 +9,7 @@
 
 #include "tabane/comm/collectives.h"
 #include "tabane/solver/blas.h"
+#include "tabane/solver/model.h"
 #include "tabane/tools/linpack/accuracy.h"
 
 namespace tabane::linpack {
@@ -107,6 +108,7 @@ void Substitution::solve_block(int number) {
     if (grid_.columns() > 1) comm::reduce(grid_.row(), own, comm::Operation::sum, column);
     if (!x.empty()) {
       std::ranges::copy(own, x.begin());
+      grid_.all().compute(solver::pass(width * width / 2.0, 2));
       cblas_dtrsv(CblasColMajor, CblasUpper, CblasNoTrans, CblasNonUnit, width,
                   matrix_.at(rows_before(number), first_column), static_cast<int>(matrix_.ld()),
                   x.data(), 1);
@@ -120,6 +122,8 @@ void Substitution::solve_block(int number) {
 void Substitution::subtract(int number, int first_row, int end_row) {
   if (column_of(number) != grid_.my_column() || first_row >= end_row) return;
   const int column = layout_.columns.count_before(layout_.first_of(number));
+  grid_.all().compute(
+      solver::pass(static_cast<double>(end_row - first_row) * layout_.width_of(number), 2));
   cblas_dgemv(CblasColMajor, CblasNoTrans, end_row - first_row, layout_.width_of(number), -1,
               matrix_.at(first_row, column), static_cast<int>(matrix_.ld()), x_.data() + column, 1,
               1, sum_.data() + first_row, 1);
@@ -177,10 +181,12 @@ void measure_limit(comm::Grid& grid, SolvedSystem& answer) {
 
 SolvedSystem solve(comm::Comm& comm, const System& system, const SolveOptions& options) {
   comm::Grid grid(comm, options.grid);
-  SolvedSystem answer{.n = system.n(),
-                      .block = options.block > 0
-                                   ? options.block
-                                   : default_block(system.n(), {grid.rows(), grid.columns()})};
+  SolvedSystem answer{.n = system.n(), .block = options.block};
+  if (answer.block == 0) {
+    answer.block = options.messages == Messages::by_rows
+                       ? kBlockByRows
+                       : default_block(system.n(), {grid.rows(), grid.columns()});
+  }
   solver::Solution& solution = answer.solution;
   solution = {.ranks = comm.size(), .rows = grid.rows(), .columns = grid.columns()};
   if (options.measure_limit) measure_limit(grid, answer);
@@ -190,7 +196,7 @@ SolvedSystem solve(comm::Comm& comm, const System& system, const SolveOptions& o
   Panels panels{Panel(layout), Panel(layout)};
   comm::Steps steps = make_steps(comm);
   comm::barrier(comm);
-  const Eliminated done = eliminate_all(grid, layout, matrix, panels, steps, options.look_ahead);
+  const Eliminated done = eliminate_all(grid, layout, matrix, panels, steps, options.messages);
   answer.defect = done.defect;
   std::vector<double> x;
   if (answer.defect < 0) x = substitute(grid, layout, matrix, steps);

@@ -12,9 +12,9 @@
 namespace tabane::linpack {
 
 struct SolveOptions {
-  int block = 0;               // columns of a panel; 0: default_block()
-  comm::GridShape grid = {};   // zeros: as fit_grid() chooses
-  bool look_ahead = true;      // see eliminate_all()
+  int block = 0;              // columns of a panel; 0: default_block(), or kBlockByRows
+  comm::GridShape grid = {};  // zeros: as fit_grid() chooses
+  Messages messages = Messages::look_ahead;
   bool measure_limit = false;  // the rate of matrix products; warms up, too
 };
 
@@ -33,6 +33,10 @@ struct SolvedSystem {
 // memory does not suffice (with the largest n that fits); core::SystemError.
 // cost: operations() and bytes_needed() below.
 SolvedSystem solve(comm::Comm& comm, const System& system, const SolveOptions& options = {});
+
+// Columns of a panel where rows and columns are exchanged one by one: fitted to what the AP1000
+// took for 1000 equations, as that of its program is not known.
+inline constexpr int kBlockByRows = 20;
 
 inline constexpr int kMostEquations = 1000000, kMostBlock = 4096;
 

@@ -65,9 +65,9 @@ TEST(SolveDense, IsRightOnAllGridsForAllSizes) {
         for (const int block : {1, 3, 8, 33}) {
           if (block < 8 && n > 20) continue;
           const RandomSystem system(n, static_cast<std::uint64_t>(n * 100 + block));
-          for (const bool look_ahead : {true, false}) {
+          for (const Messages messages : kAllMessages) {
             const SolvedSystem answer =
-                solve(comm, system, {.block = block, .grid = grid, .look_ahead = look_ahead});
+                solve(comm, system, {.block = block, .grid = grid, .messages = messages});
             const std::string where = "n " + std::to_string(n) + ", block " + std::to_string(block);
             if (answer.defect >= 0) throw core::Error(where + ": defect");
             if (!answer.solution.check.passed()) throw core::Error(where + ": not passed");

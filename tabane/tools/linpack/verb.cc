@@ -27,8 +27,16 @@ struct LinpackOptions {
   int n = -1;  // -1: not given
   int block = 0, look_ahead = 1;
   std::uint64_t seed = 1;
-  std::string matrix, right_side, output;
+  std::string matrix, right_side, output, pattern = "own";
 };
+
+using linpack::Messages;
+Messages messages_of(const LinpackOptions& options) {
+  if (options.pattern == "1992") return Messages::by_rows;
+  return options.look_ahead > 0 ? Messages::look_ahead : Messages::plain;
+}
+
+constexpr int kSimulatedEquations = 1000;  // if no number is given
 
 // A file's matrix is counted, too, where all ranks share it.
 MemoryCheck memory_for(int n, const LinpackOptions& options, const comm::LaunchOptions& launch) {
@@ -70,9 +78,12 @@ std::unique_ptr<linpack::System> read_system(const LinpackOptions& options,
 std::unique_ptr<linpack::System> make_system(const LinpackOptions& options,
                                              const comm::LaunchOptions& launch) {
   if (!options.matrix.empty()) return read_system(options, launch);
-  const int n = options.n >= 0
-                    ? options.n
-                    : linpack::default_size(comm::ranks_on_shm(launch), comm::usable_memory());
+  int n = options.n;
+  if (n < 0) {
+    n = options.solver.is_simulated()
+            ? kSimulatedEquations
+            : linpack::default_size(comm::ranks_on_shm(launch), comm::usable_memory());
+  }
   memory_for(n, options, launch);
   return std::make_unique<linpack::RandomSystem>(n, options.seed);
 }
@@ -142,6 +153,7 @@ void add_keys(const LinpackOptions& options, const linpack::SolvedSystem& answer
   json["n"] = answer.n;
   json["block"] = answer.block;
   json["look_ahead"] = options.look_ahead;
+  json["pattern"] = options.pattern;
   json["error_estimate"] = answer.error;
   json["right_digits"] = passed ? lab::Json(right_digits(answer.error)) : lab::Json(nullptr);
   json["matrix"] = random ? lab::Json(nullptr) : lab::Json(options.matrix);
@@ -155,8 +167,8 @@ int solve(const LinpackOptions& options) {
   std::unique_ptr<linpack::System> system = make_system(options, launch);
   const linpack::SolveOptions how{.block = options.block,
                                   .grid = launch.grid,
-                                  .look_ahead = options.look_ahead > 0,
-                                  .measure_limit = true};
+                                  .messages = messages_of(options),
+                                  .measure_limit = !options.solver.is_simulated()};
   const auto solve_on = [&](comm::Comm& comm) {
     if (under_mpi) {
       agree(comm, options, system);
@@ -186,7 +198,9 @@ Definition define() {
               "integer, general or symmetric"},
              {"-n N",
               &options->n,
-              "Solve N equations with random numbers (default: what takes some seconds)",
+              "Solve N equations with random numbers (default: what takes some seconds; 1000 where "
+              "time is "
+              "simulated)",
               {.range = {1, linpack::kMostEquations}, .excludes = {"--matrix"}}},
              {"--seed N",
               &options->seed,
@@ -207,6 +221,13 @@ Definition define() {
               "1: factorise and send the next panel during the update; 0: after it, by plain "
               "broadcasts (default 1)",
               {.range = {0, 1}}},
+             {"--pattern NAME",
+              &options->pattern,
+              "Exchange rows and columns one by one, each by a broadcast, as programs did in 1992, "
+              "or "
+              "many at once (own, the default)",
+              {.choices = {"own", "1992"}, .excludes = {"--look-ahead"}}},
+             options->solver.machine_row(),
              {"-o,--output FILE", &options->output,
               "Write x, if it passes the check, to FILE: as NPY if it ends in .npy, otherwise one "
               "number in a line"}},

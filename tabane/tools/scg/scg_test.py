@@ -150,7 +150,7 @@ class Scg(Case):
             return told["seconds"], told["residual"], told["iterations"]
         seconds, _, iterations = first = solved()
         self.assertEqual(first, solved())
-        computing = 24 * 64 * 64 / 32 * 0.595e-6
+        computing = 2 * 70e-6 + 24 * 64 * 64 / 32 * 0.585e-6
         # The rest are two sums of 54 us, and four messages, of less than 100 us each.
         self.assertGreater(seconds / iterations, computing + 2 * 54e-6)
         self.assertLess(seconds / iterations, computing + 2 * 54e-6 + 400e-6)

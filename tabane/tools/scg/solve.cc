@@ -11,6 +11,7 @@
 #include "tabane/core/units.h"
 #include "tabane/simd/elementwise.h"
 #include "tabane/simd/reduction.h"
+#include "tabane/solver/model.h"
 #include "tabane/tools/scg/equation.h"
 
 namespace tabane::scg {
@@ -89,10 +90,12 @@ class Iteration {
   }
 
  private:
-  // For machines that are simulated. operations: per unknown.
+  // operations: per unknown; an iteration's are in two passes over the memory.
   void tell_computed(double operations) {
     const auto unknowns = static_cast<double>(system_.block().unknowns());
-    comm_.compute({.kind = "stencil", .operations = operations * unknowns});
+    comm_.compute({.kind = solver::kStencil,
+                   .operations = operations * unknowns,
+                   .bytes = bytes_per_unknown(!system_.east.exists()) / 2 * unknowns});
   }
 
   // Not CollectiveOptions::reproducible: on shared memory up to 16 ranks are added in their order

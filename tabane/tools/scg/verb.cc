@@ -8,7 +8,6 @@
 #include <string>
 
 #include "tabane/comm/launch.h"
-#include "tabane/comm/machine.h"
 #include "tabane/core/error.h"
 #include "tabane/core/units.h"
 #include "tabane/program/command.h"
@@ -26,7 +25,7 @@ using namespace scg;
 
 struct ScgOptions {
   SolverOptions solver;
-  std::string size, f = "1", k = "1", boundary, mean = "harmonic", output, picture, machine;
+  std::string size, f = "1", k = "1", boundary, mean = "harmonic", output, picture;
   SolveOptions solve;
 };
 
@@ -68,12 +67,6 @@ void check_tolerance(double tolerance) {
 // Where nothing is said, no more ranks than the mesh has room for.
 comm::LaunchOptions launch_options(const ScgOptions& options, const Problem& problem) {
   comm::LaunchOptions launch = options.solver.launch_options();
-  if (!options.machine.empty()) {
-    const comm::sim::Machine machine = comm::sim::machine_named(options.machine, launch.ranks);
-    launch.machine = options.machine;
-    launch.ranks = machine.ranks();
-    if (launch.grid == comm::GridShape{}) launch.grid = {machine.rows, machine.columns};
-  }
   if (launch.ranks == 0 && comm::transport_of(launch) == comm::TransportKind::shm) {
     launch.ranks = most_ranks(comm::ranks_on_shm(launch), problem);
   }
@@ -90,7 +83,7 @@ SolvedMesh solve_on(comm::Comm& comm, const ScgOptions& options, const Problem& 
                     comm::GridShape grid) {
   SolveOptions how = options.solve;
   how.grid = grid;
-  how.measure_limit = options.machine.empty();  // of this machine
+  how.measure_limit = !options.solver.is_simulated();  // of this machine
   std::vector<double> values;
   SolvedMesh answer =
       solve(comm, problem, how, extras_of(options, problem).values ? &values : nullptr);
@@ -152,7 +145,7 @@ void add_keys(const SolvedMesh& answer, lab::Json& json) {
 int scg(const ScgOptions& options) {
   check_tolerance(options.solve.tolerance);
   const Problem problem = problem_of(options);
-  if (!options.machine.empty() && (options.solve.prove || needs_proof(problem))) {
+  if (options.solver.is_simulated() && (options.solve.prove || needs_proof(problem))) {
     throw core::UsageError(
         "--machine: the time of a proof is not simulated; leave out --prove, or "
         "take a k that varies by less than 10000");
@@ -166,16 +159,8 @@ int scg(const ScgOptions& options) {
     memory.on_ranks(comm);
     return solve_on(comm, options, problem, launch.grid);
   };
-  const auto text = [&](const SolvedMesh& answer) {
-    if (options.machine.empty()) return text_of(answer);
-    return fmt::format("simulated: times are those of {}\n{}", options.machine, text_of(answer));
-  };
-  const auto add_all_keys = [&](const SolvedMesh& answer, lab::Json& json) {
-    add_keys(answer, json);
-    if (!options.machine.empty()) json["simulated_machine"] = options.machine;
-  };
   return run_solver<SolvedMesh>(options.solver, launch,
-                                {.solve = solve_checked, .text = text, .add_keys = add_all_keys});
+                                {.solve = solve_checked, .text = text_of, .add_keys = add_keys});
 }
 
 Definition define() {
@@ -213,11 +198,7 @@ Definition define() {
            {"--prove", &options->solve.prove,
             "Prove a bound on the error of u, and iterate until it is within the tolerance; always "
             "done where k varies by more than 10000"},
-           {"--machine MACHINE",
-            &options->machine,
-            "Solve on a simulated machine, such as ap1000:16x16 (see 'tabane simulate'): the "
-            "answer is real, the time is what that machine would take",
-            {.excludes = {"--transport"}}},
+           options->solver.machine_row(),
            {"-o,--output FILE", &options->output,
             "Write u, if it passes the check, to an NPY file"},
            {"--picture FILE", &options->picture,

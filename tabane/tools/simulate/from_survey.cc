@@ -68,7 +68,7 @@ std::string machine_from(const lab::Record& survey) {
       "# clock.core_rate; assumed: an operation a cycle.\n"
       "compute = {:.4g} op\n"
       "# peak.fma.machine\n"
-      "compute.product = {:.4g} op\ncompute.product.ldlt = {:.4g} op\n"
+      "compute.product = {:.4g} op\n"
       "# Bandwidth of a triad on all cores in L2, and in main memory: for arrays that fit a "
       "cache,\n"
       "# take memory.bandwidth.triad.l3.machine\n"
@@ -76,7 +76,7 @@ std::string machine_from(const lab::Record& survey) {
       survey.started, survey.machine.value("cpu_model", std::string("this machine")), cores,
       latency, latency / 2, byte, byte, broadcast, byte, broadcast, byte,
       figures.per_log("comm.barrier"), figures.per_log("comm.all_reduce"),
-      figures.inverse("clock.core_rate"), product, product,
+      figures.inverse("clock.core_rate"), product,
       cores * figures.inverse("memory.bandwidth.triad.l2.machine"),
       cores * figures.inverse("memory.bandwidth.triad.dram.machine"));
   figures.require_all();

@@ -14,7 +14,7 @@ namespace {
 TEST(Halo, TakesAsLongAsItsParts) {
   const comm::SimulatedRun run =
       simulate_halo("ap1000:2x2", "", {.side = 100, .steps = 3, .sums = 1});
-  const double computing = 0.595 * 24 * 2500, messages = 2 * 35.8 + 2 * 61;
+  const double computing = 70 + 0.585 * 24 * 2500, messages = 2 * 35.8 + 2 * 61;
   EXPECT_EQ(run.ranks.size(), 4);
   EXPECT_NEAR(1e6 * run.seconds / 3, computing + messages + 30, 1e-6);
   EXPECT_NEAR(1e6 * run.path[comm::Activity::compute] / 3, computing, 1e-6);
@@ -22,14 +22,14 @@ TEST(Halo, TakesAsLongAsItsParts) {
 }
 
 // An iteration of scaled conjugate gradients on 16 x 16 cells of the AP1000, as published: seconds
-// and iterations. The rate of computing is fitted to the last row; the others are predictions.
+// and iterations. The solver has two sweeps for the one here; it is fitted to the first two rows.
 TEST(Halo, IsNearWhatTheAp1000Took) {
   const auto predicted = [](int side) {
     return simulate_halo("ap1000:16x16", "", {.side = side, .steps = 2}).seconds / 2;
   };
-  EXPECT_NEAR(predicted(400) / (8.32 / 894), 1, 0.01);
+  EXPECT_NEAR(predicted(400) / (8.32 / 894), 1, 0.02);
   EXPECT_NEAR(predicted(200) / (1.26 / 446), 1, 0.05);
-  EXPECT_NEAR(predicted(100) / (0.251 / 222), 1, 0.16);
+  EXPECT_NEAR(predicted(100) / (0.251 / 222), 1, 0.12);
 }
 
 TEST(Halo, ChangesWithTheMachine) {

@@ -1,9 +1,11 @@
 #include "tabane/tools/slalom/factors.h"
 
 #include <algorithm>
+#include <cmath>
 
 #include "tabane/comm/collectives.h"
 #include "tabane/solver/blas.h"
+#include "tabane/solver/model.h"
 
 namespace tabane::slalom {
 
@@ -21,7 +23,7 @@ LowerPart& LdlFactors::of(int colour) {
 }
 
 // K = C21 diag(1 / S) C12, in the place of the second system.
-void LdlFactors::eliminate_first_face(PanelExchange& panels, comm::Steps& steps) {
+void LdlFactors::eliminate_first_face(PanelExchange& panels, comm::Grid& grid, comm::Steps& steps) {
   const solver::BlockCyclic& first = distribution().first;
   for (int b = 0; b < first.blocks(); ++b) {
     const int size = first.size(b);
@@ -44,7 +46,8 @@ void LdlFactors::eliminate_first_face(PanelExchange& panels, comm::Steps& steps)
     panels.share(first.owner_of_block(b));
     const auto in = steps.in(kFirstFace);
     panels.scale(0);
-    of(1).add_product(-1, 1, size, panels.left(0), panels.ld(), panels.right(0), panels.ld_right());
+    grid.all().compute(of(1).add_product(-1, 1, size, panels.left(0), panels.ld(), panels.right(0),
+                                         panels.ld_right()));
   }
 }
 
@@ -92,6 +95,7 @@ void LdlFactors::factor_panel(int k, PanelExchange& panels, comm::Grid& grid, co
       double* const a = of(q).at(k, k);
       const std::size_t ld = of(q).ld(k);
       factor_block(a, size, ld, space_);
+      grid.all().compute({.kind = solver::kSymmetric, .operations = std::pow(size, 3) / 3});
       for (int j = 0; j < size; ++j) {
         std::copy_n(a + static_cast<std::size_t>(j) * ld, size, block(q) + j * size);
       }
@@ -103,6 +107,8 @@ void LdlFactors::factor_panel(int k, PanelExchange& panels, comm::Grid& grid, co
       panels.scales(q)[j] = 1 / block(q)[j * (size + 1)];
     }
     if (panels.rows() == 0) continue;
+    grid.all().compute(
+        {.kind = solver::kSymmetric, .operations = 1.0 * size * size * panels.rows()});
     const double* const below = of(q).at(k + 1, k);
     for (int j = 0; j < size; ++j) {
       std::copy_n(below + static_cast<std::size_t>(j) * of(q).ld(k), panels.rows(),
@@ -128,8 +134,11 @@ void LdlFactors::keep_panel(int k, PanelExchange& panels) {
 void LdlFactors::compute(const Geometry& geometry, const Region& region, comm::Grid& grid,
                          comm::Steps& steps) {
   PanelExchange panels(grid, steps, distribution(), kColours);
-  eliminate_first_face(panels, steps);
-  steps.in(kFirstFace, [&] { make_systems(geometry, region); });
+  eliminate_first_face(panels, grid, steps);
+  steps.in(kFirstFace, [&] {
+    make_systems(geometry, region);
+    grid.all().compute(solver::pass(static_cast<double>(of(0).size()), 4));
+  });
   const solver::BlockCyclic& columns = distribution().columns;
   for (int k = 0; k < columns.blocks(); ++k) {
     steps.in(kPanel, [&] {
@@ -140,8 +149,8 @@ void LdlFactors::compute(const Geometry& geometry, const Region& region, comm::G
     steps.in(kPanel, [&] { keep_panel(k, panels); });
     const auto in = steps.in(kUpdate);
     for (int q = 0; q < kColours; ++q) {
-      of(q).add_product(k, -1, columns.size(k), panels.left(q), panels.ld(), panels.right(q),
-                        panels.ld_right());
+      grid.all().compute(of(q).add_product(k, -1, columns.size(k), panels.left(q), panels.ld(),
+                                           panels.right(q), panels.ld_right()));
     }
   }
 }
@@ -243,6 +252,7 @@ void Substitution::multiply_below(int k, bool transposed) {
   if (transposed) std::ranges::fill(part_, 0);
   if (count == 0) return;
   for (int q = 0; q < kColours; ++q) {
+    grid_.all().compute(solver::pass(static_cast<double>(count) * size_, 2));
     LowerPart& factor = factors_.of(q);
     double* const rest = (transposed ? found_ : to_subtract_)[q].data() + begin;
     cblas_dgemv(CblasColMajor, transposed ? CblasTrans : CblasNoTrans, count, size_, 1,
@@ -307,6 +317,8 @@ std::vector<double> Substitution::first_face_of_all() {
   std::vector<double> all(kColours * count), own(static_cast<std::size_t>(first.my_count()));
   for (std::size_t q = 0; q < kColours; ++q) {
     if (rows().my_count() > 0 && first.my_count() > 0) {
+      grid_.all().compute(
+          solver::pass(static_cast<double>(rows().my_count()) * first.my_count(), 2));
       cblas_dgemv(CblasColMajor, CblasTrans, rows().my_count(), first.my_count(), 1,
                   couplings_.first(), static_cast<int>(couplings_.ld_first()), found_[q].data(), 1,
                   0, own.data(), 1);

@@ -34,7 +34,7 @@ class LdlFactors {
   LowerPart& of(int colour);
 
  private:
-  void eliminate_first_face(PanelExchange& panels, comm::Steps& steps);
+  void eliminate_first_face(PanelExchange& panels, comm::Grid& grid, comm::Steps& steps);
   void make_systems(const Geometry& geometry, const Region& region);
   void factor_panel(int k, PanelExchange& panels, comm::Grid& grid, comm::Steps& steps);
   void keep_panel(int k, PanelExchange& panels);

@@ -70,15 +70,15 @@ class LowerPart {
 
   // Subtracts left right^T from the blocks (I, J) with J > after: left has this rank's rows of
   // blocks > after, ld_left apart, right its columns of blocks > after. factor: -1, or another
-  // factor of the product that is added.
-  void add_product(int after, double factor, int inner, const double* left, std::size_t ld_left,
-                   const double* right, std::size_t ld_right);
+  // factor of the product that is added. Returns what it has computed.
+  comm::Work add_product(int after, double factor, int inner, const double* left,
+                         std::size_t ld_left, const double* right, std::size_t ld_right);
 
  private:
   struct Product;
 
   const Strip& strip_of(int j) const;
-  void add_wedge(const Product& product, const Strip& strip, int first, int last, int row_end);
+  double add_wedge(const Product& product, const Strip& strip, int first, int last, int row_end);
 
   solver::BlockCyclic rows_, columns_;
   std::vector<Strip> strips_;

@@ -66,6 +66,13 @@ class Slalom(Case):
                 due = text
             self.assertEqual(text, due, mechanisms)
 
+    def test_a_simulated_ap1000_is_near_what_was_published(self):
+        told = self.told("--patches", 1067, "--machine", "ap1000:4x4")
+        self.assertEqual((told["grid"], told["simulated_machine"]), ([4, 4], "ap1000:4x4"))
+        self.assertLess(abs(told["seconds"] / 58.1 - 1), 0.05)
+        most = self.told("--seconds", 2, "--machine", "ap1000:2x2")
+        self.assertTrue(1.8 < most["seconds"] < 2, most["seconds"])
+
     def test_json_tells_all(self):
         record = self.told("--patches", 200, "--ranks", 2)
         self.assertEqual(record["patches"], 200)

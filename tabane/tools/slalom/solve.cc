@@ -11,10 +11,14 @@
 #include "tabane/core/file.h"
 #include "tabane/core/output_file.h"
 #include "tabane/core/temporary_file.h"
+#include "tabane/solver/model.h"
 #include "tabane/tools/slalom/factors.h"
 #include "tabane/tools/slalom/results.h"
 
 namespace tabane::slalom {
+
+// A patch of the answer, as the benchmark counts.
+constexpr double kStorerOperations = 48;
 
 double counted_operations(const Geometry& geometry, int patches, Revision revision) {
   const std::array<int, kFaces + 1> begin = share_patches(geometry, patches);
@@ -29,7 +33,7 @@ double counted_operations(const Geometry& geometry, int patches, Revision revisi
   const double n = patches, f = p[0] + 1;
   const double opposite = p[0] * p[3] + p[1] * p[4] + p[2] * p[5];
   const double adjacent = (n * n - squares - 2 * opposite) / 2;
-  const double reader = 258, region = 154 + 8 * columns + n, storer = 48 * n;
+  const double reader = 258, region = 154 + 8 * columns + n, storer = kStorerOperations * n;
   const double set_up = revision == Revision::r126 ? 6 + 532 * opposite + 8 * n + 370 * adjacent
                                                    : 3 + 840 * opposite + 430 * adjacent;
   const double systems = 72 + 9 * n + n * n - squares;
@@ -103,7 +107,9 @@ class BoxSolver {
   // Returns 0 for a problem that is too small to come near the limit: measuring would take longer.
   double measure_limit() {
     constexpr int kFewPatches = 1000;
-    return problem_.patches < kFewPatches ? 0 : solver::measure_product_rate(grid_.all());
+    return !problem_.measure_limit || problem_.patches < kFewPatches
+               ? 0
+               : solver::measure_product_rate(grid_.all());
   }
 
   bool is_root() { return grid_.all().rank() == 0; }
@@ -126,6 +132,7 @@ class BoxSolver {
     if (!is_root()) return;
     // In a folder of its own: nobody should use it before it has been checked.
     folder_.emplace("slalom");
+    grid_.all().compute({.kind = solver::kText, .operations = kStorerOperations * region_.size()});
     core::write_file(*folder_ / "answer", answer_text(geometry_, region_, radiosities_));
   }
 

@@ -24,6 +24,7 @@ struct Problem {
   int block = 0;              // columns of a panel; 0: see default_block()
   std::string answer = {};    // file to write if the checks pass; empty: none
   std::string picture = {};   // the same
+  bool measure_limit = true;  // not where time is simulated
 };
 
 struct SolvedBox {

@@ -5,6 +5,9 @@
 #include <cstdlib>
 #include <vector>
 
+#include "tabane/comm/launch.h"
+#include "tabane/core/file.h"
+#include "tabane/core/temporary_file.h"
 #include "tabane/tools/slalom/box_test.h"
 #include "tabane/tools/slalom/setup.h"
 
@@ -17,6 +20,23 @@ TEST(CountedOperations, AreThoseOfPublishedResults) {
        {std::pair{2390, 13477.0}, {2303, 12103.3}, {4452, 83332.9}}) {
     EXPECT_NEAR(counted_operations(kBox, patches, Revision::r152) / 1e6, millions, 0.05);
   }
+}
+
+// One rank only computes: products take 0.8 us an operation, couplings 400 times 0.18 us, the text
+// 48 times 36 us a patch.
+TEST(SimulatedTime, CountsEachOperationOnce) {
+  constexpr int kPatches = 200;
+  comm::launch({.machine = "ap1000:1x1"}, [&](comm::Comm& comm) {
+    const core::ScratchFolder folder("slalom");
+    core::write_file(folder / "geom", default_geometry_text());
+    const SolvedBox answer =
+        solve(comm, {.geometry = folder / "geom", .patches = kPatches, .block = 4});
+    EXPECT_TRUE(answer.solution.check.passed());
+    const double couplings = kPatches * kPatches / 2.0 * 400 * 0.18e-6;
+    const double text = kPatches * 48 * 36e-6;
+    EXPECT_NEAR((answer.solution.seconds - couplings - text) / (0.8e-6 * answer.performed), 1,
+                0.05);
+  });
 }
 
 // The revisions differ in the set-up alone: 3 of its start, 308 per pair of opposite patches, 60

@@ -83,7 +83,8 @@ int solve(const SlalomOptions& options) {
                           .grid = launch.grid,
                           .block = options.block,
                           .answer = options.answer,
-                          .picture = options.picture};
+                          .picture = options.picture,
+                          .measure_limit = !options.solver.is_simulated()};
   problem.geometry = options.geometry;
   if (problem.geometry.empty()) {  // the benchmark reads a file
     folder.emplace("slalom");
@@ -141,7 +142,8 @@ Definition define() {
              {"--block N",
               &options->block,
               "Factor N columns at a time (default: chosen from the size and the grid)",
-              {.range = {1, 4096}}}},
+              {.range = {1, 4096}}},
+             options->solver.machine_row()},
             options->solver.rows()),
       [options](const Given&) { return run(*options); }};
 }

@@ -355,9 +355,12 @@ class SimTransport : public Transport {
   double now() override { return self().now * 1e-6; }
   void compute(const Work& work) override {
     const auto& laws = machine().compute;
-    auto found = laws.find(work.kind);
-    if (found == laws.end()) found = laws.find(std::string_view());
-    if (found == laws.end()) return;
+    std::string_view kind = work.kind;
+    auto found = laws.find(kind);
+    for (; found == laws.end(); found = laws.find(kind)) {  // of product.ldlt, of product, of all
+      if (kind.empty()) return;
+      kind = kind.substr(0, kind.find('.') == kind.npos ? 0 : kind.rfind('.'));
+    }
     self().spend(Activity::compute, found->second.at({work.bytes, size(), 0, work.operations}));
   }
 

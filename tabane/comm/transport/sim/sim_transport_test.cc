@@ -148,6 +148,18 @@ TEST(Ap1000, GathersScattersAndMeetsAsPublished) {
   EXPECT_NEAR(cost("ap1000:16x32", [](Comm& comm) { barrier(comm); }), 10.6, 1e-7);
 }
 
+// Of a part of a kind, or of all.
+TEST(SimulatedMachine, ComputesByTheNearestLaw) {
+  const auto computed = [](std::string_view kind) {
+    return cost("ap1000:1x1", [&](Comm& comm) { comm.compute({kind, 1000}); });
+  };
+  EXPECT_NEAR(computed("product.ldlt"), 800, 1e-7);
+  EXPECT_NEAR(computed("product.ldlt.more"), 800, 1e-7);
+  EXPECT_NEAR(computed("product.other"), 210, 1e-7);
+  EXPECT_NEAR(computed("products"), 180, 1e-7);
+  EXPECT_NEAR(computed(""), 180, 1e-7);
+}
+
 TEST(Ap1000, BarrierWaitsForTheLast) {
   EXPECT_NEAR(cost("ap1000:2x2",
                    [](Comm& comm) {
