@@ -68,13 +68,20 @@ TEST(Captions, NameTheirTables) {
 TEST(PageOfReports, NamesViewsThatAreMissing) {
   Record record;
   record.views.push_back({.name = "ha8000.simd"});
-  const Names missing = missing_views("ha8000", record);
+  const char* const several = "more than one NUMA node";
+  const Names missing = missing_views("ha8000", record, {{several, false}});
   EXPECT_TRUE(std::ranges::count(missing, "ha8000.clocks") == 1);
   EXPECT_TRUE(std::ranges::count(missing, "ha8000.simd") == 0);
   EXPECT_TRUE(std::ranges::count(missing, "ha8000.places") == 0);  // has a condition
-  EXPECT_EQ(missing_views("ha8000", record, "more than one NUMA node"), Names{"ha8000.places"});
-  EXPECT_THROW(missing_views("ha8000", record, "no condition"), std::runtime_error);
-  EXPECT_THROW(missing_views("ha9000", record), std::runtime_error);
+  EXPECT_EQ(missing_views("ha8000", record, {{"", false}, {several, true}}),
+            Names{"ha8000.places"});
+}
+
+TEST(PageOfReports, HasTheConditionsThatItsTestsKnow) {
+  EXPECT_THROW(missing_views("ha8000", {}), std::runtime_error);
+  EXPECT_THROW(missing_views("ha8000", {}, {{"more than one NUMA node", true}, {"none", true}}),
+               std::runtime_error);
+  EXPECT_THROW(missing_views("ha9000", {}), std::runtime_error);
 }
 
 }  // namespace

@@ -6,7 +6,9 @@
 #include <algorithm>
 #include <filesystem>
 #include <fstream>
+#include <map>
 #include <regex>
+#include <set>
 #include <stdexcept>
 #include <string>
 #include <vector>
@@ -27,27 +29,36 @@ inline const View& view_of(const Record& record, const std::string& part_of_titl
 
 using Names = std::vector<std::string>;
 
+// Whether each condition holds; "": the views that have none.
+using Conditions = std::map<std::string, bool>;
+
 // Returns the views of a study that docs/reports.md names and its record lacks. A name may contain
-// *. What follows it in brackets, as in "`pc_cluster.watch` (with --hosts)", is a condition: only
-// views with the same condition are asked for.
-// throws: std::runtime_error if the page names no such view.
+// *. What follows it in brackets, as in "`pc_cluster.watch` (with --hosts)", is a condition: where
+// it does not hold, its views are not asked for. Views without a condition are, unless conditions
+// say that "" does not hold.
+// throws: std::runtime_error unless the conditions are all that the page has for the study.
 inline Names missing_views(const std::string& study, const Record& record,
-                           const std::string& condition = "") {
+                           Conditions conditions = {}) {
+  conditions.emplace("", true);
   std::ifstream page(std::filesystem::path(__FILE__).parent_path() / "../../../docs/reports.md");
   static const std::regex names("((?:`[a-z0-9_.*-]+`(?:, )?)+)(?: \\(([^)]*)\\))?");
   static const std::regex one("`([^`]*)`");
   Names missing;
-  bool inside = false, any = false;
+  std::set<std::string> seen;  // conditions
+  bool inside = false;
   for (std::string line; std::getline(page, line);) {
     if (line.starts_with("## ")) inside = line.find("`" + study + "`") != std::string::npos;
     if (!inside || !line.starts_with("| ")) continue;
     const std::size_t begin = line.find(" | ");
     const std::string cell = line.substr(begin, line.find(" | ", begin + 3) - begin);
     for (std::sregex_iterator list(cell.begin(), cell.end(), names), end; list != end; ++list) {
-      if ((*list)[2] != condition) continue;
-      const std::string text = (*list)[1];
+      const std::string condition = (*list)[2], text = (*list)[1];
+      seen.insert(condition);
+      if (!conditions.contains(condition))
+        throw std::runtime_error("docs/reports.md has a condition that the test of " + study +
+                                 " does not know: " + condition);
+      if (!conditions.at(condition)) continue;
       for (std::sregex_iterator name(text.begin(), text.end(), one); name != end; ++name) {
-        any = true;
         const std::string wanted = (*name)[1];
         if (std::ranges::none_of(record.views, [&](const View& view) {
               return fnmatch(wanted.c_str(), view.name.c_str(), 0) == 0;
@@ -56,7 +67,10 @@ inline Names missing_views(const std::string& study, const Record& record,
       }
     }
   }
-  if (!any) throw std::runtime_error("docs/reports.md has no such view of " + study);
+  for (const auto& [condition, holds] : conditions) {
+    if (!seen.contains(condition))
+      throw std::runtime_error("docs/reports.md has no such view of " + study + ": " + condition);
+  }
   return missing;
 }
 

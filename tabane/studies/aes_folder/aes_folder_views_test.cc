@@ -274,7 +274,9 @@ TEST(AesFolderTables, SlowRunsInTheOtherDirectoryAreHeldAgainstWaiting) {
   Record record;
   record.name = "aes-folder";
   add_places({record, points, *reports()[0]}, "/disk");
-  EXPECT_EQ(missing_views("aes-folder", record, "with --also"), Names());
+  EXPECT_EQ(missing_views("aes-folder", record,
+                          {{"", false}, {"with --also", true}, {"with a coprocessor", false}}),
+            Names());
   const Rows& rows = table(record, "Slow runs in both");
   ASSERT_EQ(rows.rows.size(), 2u);
   const auto own = row_of(view_of(record, "Slow runs in both"), 0),

@@ -28,13 +28,16 @@ bool skips(const Record& record, const std::string& name, const std::string& rea
 }
 
 TEST(PcCluster, MeasuresAllPartsOfOneMachine) {
-  const std::string line = to_json(LinkSamples{.way = "mpi", .bytes = 8, .samples = {1e-6}}).dump();
+  const std::string lines =
+      to_json(LinkSamples{.way = "mpi", .bytes = 8, .samples = {1e-6}}).dump() + "\n" +
+      to_json(LinkSamples{.way = "mpi", .samples = {1e-3}, .cpu_s_per_byte = 1e-9}).dump();
   const auto record =
-      run_pc_cluster(core::Topology::detect(), options_with("echo '" + line + "'; echo"));
+      run_pc_cluster(core::Topology::detect(), options_with("echo '" + lines + "'; echo"));
   ASSERT_TRUE(record);
   EXPECT_TRUE(record->complete);
   EXPECT_TRUE(warns(*record, "quick"));
-  EXPECT_EQ(missing_views("pc-cluster", *record), Names());
+  EXPECT_EQ(missing_views("pc-cluster", *record, {{"with MPI", true}, {"with --hosts", false}}),
+            Names());
   EXPECT_EQ(record->environment.at("libraries").at("MPFR"), MPFR_VERSION_STRING);
   for (const char* name :
        {"memcpy", "pc_cluster.product.dgemm.n1000", "pc_cluster.product.triple_loop.n1000",
