@@ -441,19 +441,27 @@ void gathering(const StudyViews& views, int pus) {
     const std::string& way = row.word("way");
     return fmt::format("{}.{}{}", row.word("part"), way, way == "polling" ? ".ranks64" : "");
   };
-  views.table(
-      "gathering",
-      with_sizes(views,
-                 {{"ranks", level_of("ranks")},
-                  {"operation", word_of("part")},
-                  {"way", word_of("way", title_of_way)}},
-                 {{"64 B per rank", 64}, {"8 KiB per rank", 8192}, {"64 KiB per rank", 65536}},
-                 true, theirs),
-      rows);
+  std::vector<Column> columns = with_sizes(
+      views,
+      {{"ranks", level_of("ranks")},
+       {"operation", word_of("part")},
+       {"way", word_of("way", title_of_way)}},
+      {{"64 B per rank", 64}, {"8 KiB per rank", 8192}, {"64 KiB per rank", 65536}}, true, theirs);
+  // The report has two lines of polling.
+  columns.back().cell = [&views, first = columns.back().cell](const Points& points,
+                                                              const Factors& row) {
+    Entry entry = first(points, row);
+    const auto many = reported_line(views, "gather.polling.ranks512");
+    if (many && row.word("part") == "gather" && row.word("way") == "polling")
+      entry.text += fmt::format("; 512 cells: {}", formula(many->t0_s, many->per_x_s));
+    return entry;
+  };
+  views.table("gathering", columns, rows);
   chart_over_sizes(views, "gather", pus, "whole array", "B", 1,
                    {{"gather.fine", "fine"},
                     {"gather.block", "block"},
-                    {"gather.polling.ranks64", "polling 64 cells"}});
+                    {"gather.polling.ranks64", "polling 64 cells"},
+                    {"gather.polling.ranks512", "polling 512 cells"}});
   chart_over_sizes(views, "scatter", pus, "whole array", "B", 1, {{"scatter.fine", "fine"}});
 }
 

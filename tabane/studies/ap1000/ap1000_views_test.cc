@@ -43,7 +43,8 @@ Points known() {
     add({{"part", "column_broadcast"}, {"way", "flags"}, {"ranks", 8}, {"bytes", bytes}}, 1e-6);
     add({{"part", "distance"}, {"within", "cache"}, {"bytes", bytes}}, 1e-6 + bytes * 1e-9);
     add({{"part", "distance"}, {"within", "machine"}, {"bytes", bytes}}, 2e-6 + bytes * 1e-9);
-    add({{"part", "gather"}, {"way", "fine"}, {"ranks", 8}, {"bytes", 8 * bytes}}, 1e-6);
+    for (const char* way : {"fine", "polling"})
+      add({{"part", "gather"}, {"way", way}, {"ranks", 8}, {"bytes", 8 * bytes}}, 1e-6);
   }
   return points;
 }
@@ -118,6 +119,18 @@ TEST(Ap1000Tables, GiveTheFormulaOfABroadcastBesideTheReports) {
   EXPECT_EQ(row_along("all (8)")[7], "0.11 x + 2.8");
   EXPECT_EQ(row_along("column (2)")[7], "–");        // the report has no column of 2
   EXPECT_EQ(row_along("row (8)")[7], "0.2 x + 27");  // of 64 ranks, by messages
+}
+
+TEST(Ap1000Tables, GiveBothLinesOfPollingOfTheReport) {
+  const Record record = shown(known());
+  const auto rows = texts_of(record, "Gather to");
+  ASSERT_EQ(rows.size(), 2u);
+  EXPECT_EQ(rows[0].back(), "0.027 x + 3800");
+  EXPECT_EQ(rows[1].back(), "0.047 x + 130000; 512 cells: 0.16 x + 1900000");
+  const auto* chart = find_content<Curves>(record, "ap1000.gather");
+  ASSERT_NE(chart, nullptr);
+  EXPECT_EQ(chart->series.back().name, "AP1000 (1992), polling 512 cells");
+  EXPECT_GT(chart->series.back().y.at(0), 1.9);
 }
 
 TEST(Ap1000Tables, PutNearAndFarBesideTheReports) {
