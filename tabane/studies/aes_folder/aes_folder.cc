@@ -7,6 +7,7 @@
 #include <cmath>
 #include <filesystem>
 #include <latch>
+#include <set>
 #include <system_error>
 #include <thread>
 #include <utility>
@@ -64,6 +65,13 @@ FileLocation find_location(const char* option, const std::string& wanted) {
 
 // ---- what is going to be measured ----
 
+// Seconds that a contender takes, the average of all, and a round of the coprocessor's own block.
+struct Pace {
+  double per_file = 20e-6, per_byte = 0.6e-9, device_round = 0;
+};
+constexpr double kSecondsPerRun = 1e-3;    // starting and ending threads, about
+constexpr double kSecondsToOpen = 150e-3;  // a CPU as a device, about
+
 struct StudyPlan {
   std::vector<Folder> folders;  // small files first
   std::vector<Folder> causes;   // those whose time is taken apart
@@ -73,6 +81,7 @@ struct StudyPlan {
   int passes = 1;  // so that intervals cover the run and not one moment of it
   Effort effort;   // of a block, all passes
   Effort place_effort;
+  Pace pace;
   bool chosen_sizes = false;  // by the user
 
   unsigned most_threads() const { return threads.report.back(); }
@@ -128,9 +137,9 @@ std::string why_not(const Folder& folder, const FileLocation& location, unsigned
   const auto fits = [](std::uint64_t needed, double available) {
     return static_cast<double>(needed) <= available / 8 * 7;
   };
-  // Plain, encrypted, and what is written.
-  const std::uint64_t in_files = folder.files * (pages(folder.bytes) + 3 * kPage +
-                                                 2 * pages(encrypt::sealed_bytes(folder.bytes)));
+  // Plain, encrypted twice, and what is written.
+  const std::uint64_t in_files = folder.files * (pages(folder.bytes) + 4 * kPage +
+                                                 3 * pages(encrypt::sealed_bytes(folder.bytes)));
   if (!fits(in_files, static_cast<double>(location.free_bytes)))
     return fmt::format("needs {} in {}, where {} are free", core::format_bytes(in_files),
                        location.directory, core::format_bytes(location.free_bytes));
@@ -216,20 +225,65 @@ void plan_places(StudyPlan& plan, const FileLocation& also) {
 
 // ---- blocks ----
 
+// Measures a round on many small files, and one on some MiB, where the plan has such.
+// throws: as the contenders.
+void measure_pace(StudyPlan& plan, const FolderBench& with_device, const FolderBench& host) {
+  constexpr std::uint64_t kMostFiles = 1000, kMostBytes = std::uint64_t{16} << 20;
+  const auto measure = [](std::span<const Contender> all) {
+    core::Clock& clock = core::tick_clock();
+    const double start = clock.now();
+    for (const Contender& one : all) one.measure();
+    return clock.now() - start;
+  };
+  const Folder *small = nullptr, *large = nullptr;
+  for (const Folder& folder : plan.folders) {
+    if (folder.files > kMostFiles || folder.files * folder.bytes > kMostBytes) continue;
+    if (small == nullptr || folder.bytes == small->bytes) small = &folder;
+    if (large == nullptr || folder.files * folder.bytes > large->files * large->bytes)
+      large = &folder;
+  }
+  Pace& pace = plan.pace;
+  for (const Folder* folder : std::set{small, large}) {  // in the order of the plan
+    if (folder == nullptr) break;
+    host.scratch.fill_input(folder->files, folder->bytes);
+    seal_input(host, plan.threads.pus);
+    const auto all = contenders(host, *folder, plan.threads);
+    const auto files = static_cast<double>(folder->files);
+    const double bytes = files * static_cast<double>(folder->bytes);
+    const double work = measure(all) / static_cast<double>(all.size()) - kSecondsPerRun;
+    if (folder == small)
+      pace.per_file = std::max((work - bytes * pace.per_byte) / files, 1e-6);
+    else if (bytes > 0)
+      pace.per_byte = std::max((work - files * pace.per_file) / bytes, 0.05e-9);
+  }
+  if (with_device.device == nullptr) return;
+  // From the most bytes, which the last two encrypt.
+  const std::vector<Contender>& both = with_device.device->contenders;
+  double bytes = 0;
+  for (const Contender& one : both)
+    bytes += one.factors.number("chains") * one.factors.number("chain_bytes");
+  const Factors& last = both.back().factors;
+  pace.device_round = measure(std::span(both).last(2)) * bytes / 2 /
+                          (last.number("chains") * last.number("chain_bytes")) +
+                      static_cast<double>(both.size()) * kSecondsPerRun;
+}
+
+// Of one with so long a round.
+double visit_seconds(const StudyPlan& plan, double round) {
+  const Effort effort = plan.effort.part(0, plan.passes);
+  return 2 * round + std::clamp(effort.budget_seconds, effort.fewest * round, effort.most * round);
+}
+
 // contenders: that `measure` measures.
 Block block_of(const FolderBench& bench, const StudyPlan& plan, const Folder& folder,
                std::string what, std::size_t contenders, std::function<void(Visit&)> measure) {
-  // About: opening and closing, then bytes, through the report's program on one core.
-  constexpr double kSecondsPerFile = 50e-6, kBytesPerSecond = 0.7e9, kSecondsPerRun = 1e-3;
+  const Pace& pace = plan.pace;
   const auto files = static_cast<double>(folder.files), bytes = static_cast<double>(folder.bytes);
-  const double work = files * (kSecondsPerFile + bytes / kBytesPerSecond);
+  const double run = kSecondsPerRun + files * (pace.per_file + bytes * pace.per_byte);
   const double round =
-      static_cast<double>(contenders) * (kSecondsPerRun + work / std::sqrt(plan.threads.pus));
-  const Effort effort = plan.effort.part(0, plan.passes);
-  const double rounds =
-      std::clamp(effort.budget_seconds, effort.fewest * round, effort.most * round);
+      static_cast<double>(contenders) * run + (bench.device != nullptr ? kSecondsToOpen : 0);
   return {
-      std::move(what), 2 * round + rounds,
+      std::move(what), visit_seconds(plan, round),
       [&bench, &plan, folder, measure = std::move(measure)](Visit& visit) {
         // The limit may be lower than at first, or others may have taken what it leaves.
         const unsigned most = plan.most_threads(), possible = possible_threads(most);
@@ -258,8 +312,7 @@ void add_blocks(Campaign& campaign, const FolderBench& with_device, const Folder
     campaign.add(block_of(
         bench, plan, folder, folder.label(), number,
         [&bench, &plan, folder, all = std::move(all), checked = false](Visit& visit) mutable {
-          encrypt_folder(bench.scratch.in(), bench.scratch.sealed(), bench.key, plan.threads.pus,
-                         Schedule::fixed);
+          seal_input(bench, plan.threads.pus);
           if (!std::exchange(checked, true)) check_outputs(visit, bench, folder, plan.threads.pus);
           visit.in_turn(all, visit.part(plan.effort));
         }));
@@ -272,8 +325,7 @@ void add_blocks(Campaign& campaign, const FolderBench& with_device, const Folder
                           }));
   }
   if (with_device.device == nullptr) return;
-  constexpr double kSecondsOfRound = 4;  // of a CPU as a device, which is the slowest
-  campaign.add({"coprocessor", plan.effort.part(0, plan.passes).fewest * kSecondsOfRound,
+  campaign.add({"coprocessor", visit_seconds(plan, plan.pace.device_round),
                 [&device = *with_device.device, &plan, checked = false](Visit& visit) mutable {
                   if (!std::exchange(checked, true)) device.check();
                   visit.in_turn(device.contenders, visit.part(plan.effort));
@@ -356,6 +408,10 @@ Record run_aes_folder(const core::Topology& topology, const AesFolderOptions& op
   std::optional<Scratch> other;
   if (also) other.emplace(also->directory);
   const FolderBench other_bench{other ? *other : scratch, key};
+  try {
+    measure_pace(plan, bench, host);
+  } catch (const core::Error&) {  // as when the place is full: the campaign says so
+  }
   add_blocks(campaign, bench, host, plan);
   add_place_blocks(campaign, host, other_bench, plan);
   add_cipher_block(campaign, key, pus.front(), plan, options.quick);

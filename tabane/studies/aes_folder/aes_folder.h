@@ -42,7 +42,7 @@ namespace aes_folder {
 
 // ---- files ----
 
-// A directory with an input and an output directory in it, and one for encrypted input. Removes
+// A directory with an input and an output directory in it, and two for encrypted input. Removes
 // what a killed study left next to it.
 class Scratch {
  public:
@@ -51,9 +51,10 @@ class Scratch {
 
   std::string in() const { return (folder_ / "in").string(); }
   std::string out() const { return (folder_ / "out").string(); }
-  std::string sealed() const { return (folder_ / "sealed").string(); }
+  std::string sealed() const { return (folder_ / "sealed").string(); }  // by CBC
+  std::string sealed_by_gcm() const { return (folder_ / "gcm").string(); }
 
-  // Empties all three, and fills the input with `files` files of `bytes` random bytes each.
+  // Empties all four, and fills the input with `files` files of `bytes` random bytes each.
   // throws: core::SystemError, as when the place is full.
   void fill_input(std::uint64_t files, std::uint64_t bytes);
   void empty_output();
@@ -149,7 +150,7 @@ struct Implementation {
   const char* title;  // "OpenMP static"
   bool chooses;       // how many threads, if it is asked to
   bool on_device;     // always chooses
-  bool decrypts;      // what the report's program has encrypted
+  bool decrypts;      // what was encrypted before
   // Works on the input once and returns the number of threads. threads: 0: chosen.
   unsigned (*run)(const FolderBench& bench, unsigned threads);
 };
@@ -166,8 +167,12 @@ struct ThreadCounts {
 std::vector<Contender> contenders(const FolderBench& bench, const Folder& folder,
                                   const ThreadCounts& threads);
 
+// Makes the input of those that decrypt.
+void seal_input(const FolderBench& bench, unsigned threads);
+
 // Runs every implementation once and checks what it wrote: both versions of the report's program
-// and tabane's CBC give the same bytes, GCM passes tabane's own verification, copies are equal.
+// and tabane's CBC give the same bytes, GCM passes tabane's own verification, copies and what was
+// decrypted are equal to the input.
 // throws: core::VerificationError; Stopped.
 void check_outputs(Visit& visit, const FolderBench& bench, const Folder& folder, unsigned threads);
 
@@ -288,6 +293,9 @@ std::array<const Record*, 2> reports();  // of the host, of its coprocessor
 std::vector<double> beside(const Point& point, const char* name);
 // Also where they were chosen.
 double threads_of(const Point& point);
+// The limit: copying the row's folder with at most so many threads, as many as are fastest. Null:
+// it was not measured.
+const Point* fastest_copy(const Points& points, const Factors& row, double threads);
 // Rows of tables: the folders with a point of that kind, small files first; files: their number;
 // 0: any.
 std::vector<Factors> folders(const Points& points, const char* kind, double files = 0);

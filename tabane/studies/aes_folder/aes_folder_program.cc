@@ -225,7 +225,7 @@ void empty(const std::string& directory) {
 }  // namespace
 
 Scratch::Scratch(const std::string& place) : folder_("tabane-aes-folder", place) {
-  for (const std::string& path : {in(), out(), sealed()}) {
+  for (const std::string& path : {in(), out(), sealed(), sealed_by_gcm()}) {
     std::error_code failed;
     fs::create_directory(path, failed);
     if (failed) throw core::SystemError("mkdir", path, failed.value());
@@ -233,8 +233,7 @@ Scratch::Scratch(const std::string& place) : folder_("tabane-aes-folder", place)
 }
 
 void Scratch::fill_input(std::uint64_t files, std::uint64_t bytes) {
-  empty(in());
-  empty(sealed());
+  for (const std::string& path : {in(), sealed(), sealed_by_gcm()}) empty(path);
   empty_output();
   std::mt19937_64 random(files * 31 + bytes);
   std::vector<std::uint64_t> words((bytes + 7) / 8);

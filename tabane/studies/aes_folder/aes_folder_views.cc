@@ -81,6 +81,15 @@ Entry folder_label(const Points&, const Factors& row) {
   return row.text("files") + " x " + size_text(row);
 }
 
+const Point* fastest_copy(const Points& points, const Factors& row, double threads) {
+  PointList copies = points.where(
+      {{"implementation", kCopy}, {"files", *row.find("files")}, {"bytes", *row.find("bytes")}});
+  std::erase_if(copies, [=](const Point* copy) { return threads_of(*copy) > threads; });
+  const auto fastest =
+      std::ranges::min_element(copies, {}, [](const Point* copy) { return copy->median(); });
+  return fastest == copies.end() ? nullptr : *fastest;
+}
+
 std::string folder_name(const Factors& row) {
   return fmt::format("files{:.0f}.bytes{:.0f}", row.number("files"), row.number("bytes"));
 }
@@ -99,17 +108,20 @@ namespace {
 
 // ---- results ----
 
-// Copying the same files with as many threads is the limit of a result.
+std::string threads_text(const Level& threads) {
+  return threads.text() + (threads == Level(1) ? " thread" : " threads");
+}
+
 void add_limits(Record& record, const Points& points) {
   for (Result& result : record.results) {
     const Level* who = result.factors.find("implementation");
     if (who == nullptr || who->word() == kCopy) continue;
-    Factors wanted = result.factors.with({{"implementation", kCopy}});
-    if (const Point* point = points.find(result.factors)) wanted.set("threads", threads_of(*point));
-    if (const Point* copy = points.find(wanted))
-      result.limit = Limit{copy->median(),
-                           fmt::format("plain copying of the same files with {} threads, in turn",
-                                       copy->text("threads"))};
+    const Point* point = points.find(result.factors);
+    if (point == nullptr) continue;
+    if (const Point* copy = fastest_copy(points, result.factors, threads_of(*point)))
+      result.limit =
+          Limit{copy->median(), fmt::format("plain copying of the same files with {}, in turn",
+                                            threads_text(*copy->factors.find("threads")))};
   }
 }
 
@@ -218,12 +230,19 @@ void times(const StudyViews& views, double files) {
               {{"files", fmt::format("{:.0f}", files)}});
 }
 
+Pick limit_with(const Level& threads) {
+  return Pick([most = threads.number()](const Points& points, const Factors& row) {
+    return fastest_copy(points, row, most);
+  });
+}
+
 void decryption(const StudyViews& views, const Level& pus) {
   const auto who = [&](const char* name) {
     return Factors{{"implementation", name}, {"threads", pus}};
   };
-  const Factors report = who(kReport), cbc = who("tabane_cbc"), copy = who(kCopy),
-                report_back = who("report_decrypting"), cbc_back = who("tabane_cbc_decrypting");
+  const Factors report = who(kReport), cbc = who("tabane_cbc"), gcm = who("tabane_gcm"),
+                report_back = who("report_decrypting"), cbc_back = who("tabane_cbc_decrypting"),
+                gcm_back = who("tabane_gcm_decrypting");
   views.table("decryption",
               {{"files", folder_label},
                {"OpenMP static: encrypting", time_of(report)},
@@ -232,7 +251,10 @@ void decryption(const StudyViews& views, const Level& pus) {
                {"tabane CBC: encrypting", time_of(cbc)},
                {"decrypting", time_of(cbc_back)},
                {"decrypting / encrypting", ratio_of(cbc_back, cbc)},
-               {"OpenMP / copying", ratio_of(report_back, copy)}},
+               {"tabane GCM: encrypting", time_of(gcm)},
+               {"decrypting", time_of(gcm_back)},
+               {"decrypting / encrypting", ratio_of(gcm_back, gcm)},
+               {"OpenMP / copying", ratio_of(report_back, limit_with(pus))}},
               having(folders(views.points, "implementation"), views.points, {report_back}));
 }
 
@@ -271,8 +293,9 @@ void against_limit(const StudyViews& views, const Level& pus) {
     const auto find = [&](const char* who, const Level& threads) {
       return views.points.find(folder.with({{"implementation", who}, {"threads", threads}}));
     };
-    const Point *copy = find(kCopy, others), *report = find(kReport, others),
-                *cbc = find("tabane_cbc", tabane), *gcm = find("tabane_gcm", tabane);
+    const Point *copy = fastest_copy(views.points, folder, others.number()),
+                *report = find(kReport, others), *cbc = find("tabane_cbc", tabane),
+                *gcm = find("tabane_gcm", tabane);
     if (copy == nullptr || (cbc == nullptr && gcm == nullptr)) return;
     std::vector<Entry> row = {folder_label(views.points, folder).text + ", " + title,
                               count_entry(static_cast<double>(copy->samples.size()))};
@@ -286,7 +309,7 @@ void against_limit(const StudyViews& views, const Level& pus) {
   };
   for (const Factors& folder : folders(views.points, "implementation")) {
     if (pus != Level(1)) add(folder, "1 thread", 1, 1);
-    add(folder, pus.text() + (pus == Level(1) ? " thread" : " threads"), pus, pus);
+    add(folder, threads_text(pus), pus, pus);
     add(folder, "each chooses", pus, kAutomatic);
   }
   views.table("against_limit", std::move(rows));
@@ -296,11 +319,11 @@ void limit_chart(const StudyViews& views, double files, const Level& pus) {
   Curves curves{{"file size", "B", true}, {"time, copying = 1", "", true}, {}};
   curves.marks.push_back({.at = 1, .label = "", .vertical = false});
   std::vector<std::string> ends;
-  const Factors threads{{"threads", pus}}, copy = threads.with({{"implementation", kCopy}});
+  const Factors threads{{"threads", pus}};
   for (const Implementation& one : implementations()) {
     if (one.name == std::string_view(kCopy) || one.decrypts) continue;
     const Curve curve =
-        curve_of(one.title, ratio_of(threads.with({{"implementation", one.name}}), copy),
+        curve_of(one.title, ratio_of(threads.with({{"implementation", one.name}}), limit_with(pus)),
                  views.points, folders(views.points, "implementation", files), "bytes");
     if (curve.x.empty()) continue;
     curves.series.push_back(curve);

@@ -338,6 +338,21 @@ TEST(AesFolderResults, AreHeldAgainstCopyingWithAsManyThreads) {
   EXPECT_DOUBLE_EQ(*chosen->of_limit(), 0.25);
 }
 
+// A second thread takes longer to start than small files to copy.
+TEST(AesFolderResults, AreHeldAgainstTheFastestCopying) {
+  Points points = plain_points();
+  points[kCopy].samples.assign(8, 4);
+  points.add(point("copy", 1, std::vector<double>(8, 0.5), 7));
+  const Record record = record_of(points);
+  const Result* result = record.find("aes_folder.tabane_cbc.files100.bytes1048576.threads2");
+  ASSERT_NE(result, nullptr);
+  EXPECT_DOUBLE_EQ(*result->of_limit(), 0.25);
+  EXPECT_NE(result->limit->how.find("with 1 thread,"), std::string::npos) << result->limit->how;
+  EXPECT_EQ(shown_at(record, kLimit, "copying", ", 2 threads"), "500 ms");
+  EXPECT_EQ(shown_at(record, kLimit, "CBC / copying", ", 2 threads"), "4.00 [4.00, 4.00]");
+  EXPECT_EQ(find_content<Curves>(record, "aes_folder.limit.100")->series.at(2).y.at(0), 4);
+}
+
 TEST(AesFolderResults, HaveTheNamesOfThePublishedOnes) {
   const Record record = record_of(plain_points());
   const Result* best = record.find("aes_folder.best.files100.bytes1048576");

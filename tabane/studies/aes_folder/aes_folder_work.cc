@@ -105,19 +105,22 @@ unsigned run_copy(const FolderBench& bench, unsigned threads) {
   return threads;
 }
 
+// out: the directory of what was, or is to be, written.
 template <encrypt::Cipher cipher, encrypt::Direction direction = encrypt::Direction::encrypt,
           crypto::Engine engine = crypto::Engine::automatic>
-unsigned run_tabane(const FolderBench& bench, unsigned threads) {
+unsigned run_tabane_on(const std::string& out, const FolderBench& bench, unsigned threads) {
   constexpr bool kWrites = direction != encrypt::Direction::verify;
+  constexpr bool kIsCbc = cipher == encrypt::Cipher::aes_128_cbc;
   encrypt::Request request;
   request.direction = direction;
   request.cipher = cipher;
-  request.in = !kWrites                                   ? bench.scratch.out()
-               : direction == encrypt::Direction::decrypt ? bench.scratch.sealed()
-                                                          : bench.scratch.in();
-  if (kWrites) request.out = bench.scratch.out();
+  request.in = !kWrites                                   ? out
+               : direction != encrypt::Direction::decrypt ? bench.scratch.in()
+               : kIsCbc                                   ? bench.scratch.sealed()
+                                                          : bench.scratch.sealed_by_gcm();
+  if (kWrites) request.out = out;
   std::ranges::copy(bench.key.key, request.key.bytes().begin());
-  if (cipher == encrypt::Cipher::aes_128_cbc) request.fixed_iv = bench.key.iv;
+  if (kIsCbc) request.fixed_iv = bench.key.iv;
   request.force = kWrites;
   request.threads = threads;
   request.measure_copy = false;
@@ -127,6 +130,12 @@ unsigned run_tabane(const FolderBench& bench, unsigned threads) {
     throw core::Error(outcome.failures[0].path + ": " + outcome.failures[0].what);
   if (!outcome.device_remarks.empty()) throw core::Error(outcome.device_remarks[0]);
   return outcome.threads;
+}
+
+template <encrypt::Cipher cipher, encrypt::Direction direction = encrypt::Direction::encrypt,
+          crypto::Engine engine = crypto::Engine::automatic>
+unsigned run_tabane(const FolderBench& bench, unsigned threads) {
+  return run_tabane_on<cipher, direction, engine>(bench.scratch.out(), bench, threads);
 }
 
 constexpr Implementation kImplementations[] = {
@@ -139,6 +148,8 @@ constexpr Implementation kImplementations[] = {
     {"report_decrypting", "OpenMP static, decrypting", false, false, true, run_report_decrypting},
     {"tabane_cbc_decrypting", "tabane CBC, decrypting", false, false, true,
      run_tabane<encrypt::Cipher::aes_128_cbc, encrypt::Direction::decrypt>},
+    {"tabane_gcm_decrypting", "tabane GCM, decrypting", false, false, true,
+     run_tabane<encrypt::Cipher::aes_256_gcm, encrypt::Direction::decrypt>},
     {kCopy, "copying", false, false, false, run_copy}};
 
 }  // namespace
@@ -170,6 +181,11 @@ std::vector<Contender> contenders(const FolderBench& bench, const Folder& folder
     if (one.chooses) add(one, kAutomatic, 0);
   }
   return all;
+}
+
+void seal_input(const FolderBench& bench, unsigned threads) {
+  encrypt_folder(bench.scratch.in(), bench.scratch.sealed(), bench.key, threads, Schedule::fixed);
+  run_tabane_on<encrypt::Cipher::aes_256_gcm>(bench.scratch.sealed_by_gcm(), bench, threads);
 }
 
 void check_outputs(Visit& visit, const FolderBench& bench, const Folder& folder, unsigned threads) {
