@@ -59,7 +59,7 @@ struct RoofOperands {
   const double* c = nullptr;
   std::size_t n = 0;
 
-  void run(const simd::Roof& roof) const { roof.run(a, b, c, n); }
+  void run(const simd::Roof& roof) const { roof.run(a, b, c, n, 1); }
 };
 RoofOperands roof_operands(const Kernel& kernel, const Arrays& arrays);
 

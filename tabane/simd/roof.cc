@@ -232,28 +232,35 @@ class Pass {
 };
 
 template <Traffic kTraffic, Shape kShape>
-void pass(double* a, const double* b, const double* c, std::size_t n) {
+void run(double* a, const double* b, const double* c, std::size_t n, std::uint64_t passes) {
 #if HWY_ARCH_X86 && HWY_MAX_BYTES == 64
   using D = hn::CappedTag<double, kShape.half_width ? 4 : 8>;
 #else
   using D = hn::ScalableTag<double>;
 #endif
-  Pass<kTraffic, kShape, D>(a, b, c).run(n);
+  const Pass<kTraffic, kShape, D> pass(a, b, c);
+  for (; passes != 0; --passes) pass.run(n);
 }
 
-void libc_copy(double* a, const double* b, const double*, std::size_t n) {
+// once(a, b, n) is a pass.
+template <auto once>
+void run(double* a, const double* b, const double*, std::size_t n, std::uint64_t passes) {
+  for (; passes != 0; --passes) once(a, b, n);
+}
+
+void libc_copy(double* a, const double* b, std::size_t n) {
   if (n != 0) std::memcpy(a, b, n * sizeof(double));
 }
 
 #if HWY_ARCH_X86
 // The processor's own loop, which may skip reading lines that are overwritten as a whole.
-void string_copy(double* a, const double* b, const double*, std::size_t n) {
+void string_copy(double* a, const double* b, std::size_t n) {
   std::size_t bytes = n * sizeof(double);
   asm volatile("rep movsb" : "+D"(a), "+S"(b), "+c"(bytes) : : "memory");
 }
 
 // The same for one number everywhere, as kernels set it, but another one in every pass.
-void string_set(double* a, const double*, const double*, std::size_t n) {
+void string_set(double* a, const double*, std::size_t n) {
   static thread_local std::uint64_t pass = 0;
   const std::uint64_t number = kFirstWritten[++pass % kWritten];
   asm volatile("rep stosq" : "+D"(a), "+c"(n) : "a"(number) : "memory");
@@ -268,7 +275,7 @@ bool has_fast_strings() {
 
 template <Traffic kTraffic, Shape kShape>
 constexpr Roof loop(std::string_view name) {
-  return {name, kTraffic, kShape.streaming, nullptr, pass<kTraffic, kShape>};
+  return {name, kTraffic, kShape.streaming, nullptr, run<kTraffic, kShape>};
 }
 
 constexpr Roof kRoofs[] = {
@@ -316,7 +323,7 @@ constexpr Roof kRoofs[] = {
         "8 vectors, 32 lines ahead, streaming"),
     loop<Traffic::read_write, Shape{.vectors = 4, .streams = 8, .paged = true, .streaming = true}>(
         "4 vectors, eight pages, streaming"),
-    {"libc memcpy", Traffic::read_write, false, nullptr, libc_copy},
+    {"libc memcpy", Traffic::read_write, false, nullptr, run<libc_copy>},
 
     loop<Traffic::read2_write, Shape{.vectors = 2}>("2 vectors"),
     loop<Traffic::read2_write, Shape{.vectors = 4}>("4 vectors"),
@@ -334,8 +341,8 @@ constexpr Roof kRoofs[] = {
         "4 vectors, four pages, streaming"),
 
 #if HWY_ARCH_X86
-    {"rep movsb", Traffic::read_write, false, has_fast_strings, string_copy},
-    {"rep stosq", Traffic::write, false, has_fast_strings, string_set},
+    {"rep movsb", Traffic::read_write, false, has_fast_strings, run<string_copy>},
+    {"rep stosq", Traffic::write, false, has_fast_strings, run<string_set>},
 #if HWY_MAX_BYTES == 64
     loop<Traffic::read, Shape{.vectors = 8, .half_width = true}>("8 half vectors"),
     loop<Traffic::read, Shape{.vectors = 16, .half_width = true}>("16 half vectors"),

@@ -12,6 +12,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <span>
 #include <string_view>
 
@@ -30,12 +31,13 @@ struct Roof {
   Traffic traffic;
   bool streaming;       // writes past the caches
   bool (*available)();  // whether this machine should run it; null: always
-  // One pass over n elements of each array that the traffic names; others may be null. read leaves
-  // a alone, write fills it with numbers in [1, 2), no line like another but for "rep stosq" (some
+  // Passes over n elements of each array that the traffic names; others may be null. A pass over a
+  // first-level cache lasts 200 cycles, and a call for each would cost 9 more. read leaves a alone,
+  // write fills it with numbers in [1, 2), no line like another but for "rep stosq" (some
   // processors write zeros at twice the speed of anything else), read_write copies b to a,
   // read2_write reads b and copies c to a. a, b, c: any alignment, but the fastest is that of a
   // line; they do not overlap, save that c may be a.
-  void (*run)(double* a, const double* b, const double* c, std::size_t n);
+  void (*run)(double* a, const double* b, const double* c, std::size_t n, std::uint64_t passes);
 };
 
 // All loops of the target in use (target.h). shape: lives as long as the program.

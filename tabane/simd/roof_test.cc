@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <chrono>
 #include <set>
 #include <utility>
 
@@ -55,7 +56,7 @@ TEST(Roofs, MoveWhatTheySayAndNothingElse) {
       std::vector<double> memory(offset + n + 8, kGuard);
       std::ranges::copy(a, memory.begin() + static_cast<std::ptrdiff_t>(offset));
       Placed<double> from_b(b, n % 5), from_c(c, n % 7);
-      roof.run(memory.data() + offset, from_b.span().data(), from_c.span().data(), n);
+      roof.run(memory.data() + offset, from_b.span().data(), from_c.span().data(), n, 1);
       const std::span<double> left = std::span(memory).subspan(offset, n);
       std::vector<double> whole(offset, kGuard);
       for (const double v : expected(roof.traffic, {left.begin(), left.end()}, a, b, c))
@@ -73,16 +74,37 @@ TEST(Roofs, WriteNumbersThatNoHardwareCanMakeShorter) {
     if (roof.traffic != Traffic::write) return;
     for (const std::size_t n : {std::size_t{1}, std::size_t{1023}, std::size_t{1} << 18}) {
       std::vector<double> a(n, kGuard);
-      roof.run(a.data(), nullptr, nullptr, n);
+      roof.run(a.data(), nullptr, nullptr, n, 1);
       for (const double v : a) ASSERT_TRUE(v >= 1 && v < 2) << n;
       if (roof.name == "rep stosq") {
         std::vector<double> again = a;
-        roof.run(again.data(), nullptr, nullptr, n);
+        roof.run(again.data(), nullptr, nullptr, n, 1);
         EXPECT_NE(again, a) << n;
       } else {
         EXPECT_EQ(compressible_lines(a), 0u) << n;
       }
     }
+  });
+}
+
+TEST(Roofs, MakeAsManyPassesAsAsked) {
+  with_every_roof([](const Roof& roof) {
+    const std::size_t n = std::size_t{1} << 12;
+    const std::vector<double> b = some_values<double>(n, 1), c = some_values<double>(n, 2);
+    std::vector<double> a(n, kGuard);
+    roof.run(a.data(), b.data(), c.data(), n, 0);
+    EXPECT_EQ(a, std::vector<double>(n, kGuard));
+    // The shortest of several times, as another program may interrupt.
+    const auto shortest = [&](std::uint64_t passes) {
+      auto best = std::chrono::nanoseconds::max();
+      for (int i = 0; i < 5; ++i) {
+        const auto begin = std::chrono::steady_clock::now();
+        roof.run(a.data(), b.data(), c.data(), n, passes);
+        best = std::min<std::chrono::nanoseconds>(best, std::chrono::steady_clock::now() - begin);
+      }
+      return best;
+    };
+    EXPECT_GT(shortest(64), 2 * shortest(1));
   });
 }
 
@@ -93,7 +115,7 @@ TEST(Roofs, ReadTheirLastOperandInPlace) {
       const auto values = some_values<double>(n, 1);
       std::vector<double> a = values;
       const std::vector<double> b(n, 1.0);
-      roof.run(a.data(), b.data(), a.data(), n);
+      roof.run(a.data(), b.data(), a.data(), n, 1);
       ASSERT_EQ(a, values) << n;
     }
   });
@@ -104,7 +126,7 @@ TEST(Roofs, LeaveMissingOperandsAlone) {
     std::vector<double> a(100, 1.0), b(100, 1.0), c(100, 1.0);
     const bool reads_b = roof.traffic >= Traffic::read_write;
     const bool reads_c = roof.traffic == Traffic::read2_write;
-    roof.run(a.data(), reads_b ? b.data() : nullptr, reads_c ? c.data() : nullptr, a.size());
+    roof.run(a.data(), reads_b ? b.data() : nullptr, reads_c ? c.data() : nullptr, a.size(), 1);
   });
 }
 

@@ -257,7 +257,7 @@ std::vector<Probe> bandwidth_probes(const core::Topology&) {
                   .what = "bandwidth of one core over the size of its working set",
                   .unit = "B/s",
                   .better = Better::higher,
-                  .version = 3,
+                  .version = 4,
                   .seconds = 5,
                   .quick_seconds = 1,
                   .run = run_over_size};

@@ -3,12 +3,12 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <bit>
 #include <chrono>
 #include <cstring>
 #include <functional>
 
 #include "tabane/core/statistics.h"
-#include "tabane/simd/elementwise.h"
 
 namespace tabane::lab {
 namespace {
@@ -23,7 +23,7 @@ using device::Kind;
 // copy past the caches. Copies that just miss a cache are slower by a third.
 constexpr std::size_t kMost = std::size_t{256} << 20;
 constexpr std::size_t kLeast = std::size_t{16} << 20;
-constexpr double kBytesPerSecond = 400 << 20;  // of the time that all takes
+constexpr double kBytesPerSecond = 100 << 20;  // of the time that all takes
 constexpr int kFewestSamples = 3;              // samples
 constexpr std::size_t kReads = 16;             // vectors that an item reads
 constexpr std::size_t kReadGroup = 256;        // items
@@ -69,9 +69,10 @@ struct Compute {
 
 class Measuring {
  public:
-  Measuring(device::Device& device, double seconds)
+  Measuring(device::Device& device, double seconds, const DevicePlan& plan)
       : device_(device),
         about_(device.description()),
+        plan_(plan),
         share_(seconds / 14),
         queue_(device.queue()) {
     // A CPU has few units that do one group each; a GPU hides latency by many items.
@@ -86,7 +87,8 @@ class Measuring {
         4096 * 4096;
     numbers_.resize(bytes_ / sizeof(float));
     for (std::size_t i = 0; i < numbers_.size(); ++i)
-      numbers_[i] = static_cast<float>(simd::generated(i));
+      numbers_[i] =
+          std::bit_cast<float>(0x3f800000 | static_cast<std::uint32_t>(i) * 0x9e3779b9 >> 9);
     data_ = filled(bytes_);
   }
 
@@ -182,7 +184,7 @@ class Measuring {
       medians.push_back(core::median(found));
       return found;
     };
-    for (std::size_t bytes = std::size_t{1} << 20; bytes < bytes_; bytes *= 4)
+    for (std::size_t bytes = std::size_t{1} << 20; plan_.curves && bytes < bytes_; bytes *= 4)
       rates(bytes, share_ / 8);
     add({name, std::move(what), "B/s", rates(bytes_, share_ / 2)});
     found_["transfers"].push_back({{"name", name}, {"bytes", sizes}, {"rates", medians}});
@@ -239,20 +241,29 @@ class Measuring {
   void arithmetic(const char* name, const char* number, const char* of, const char* unit) {
     constexpr double kPerRound = 8 * 8 * 2;  // chains, unrolled, multiply and add
     DeviceFigure best{name, fmt::format("{} a second when nothing waits", of), unit, {}};
-    for (const std::size_t width : {1, 4, 8, 16}) {
+    const auto widths = widths_of(name, {1, 4, 8, 16});
+    const double budget = share_ / static_cast<double>(widths.size());
+    for (const std::size_t width : widths) {
       Compute compute = build_multiply_add(number, width);
       const double amount =
           kPerRound * rounds_for(compute, 2) * static_cast<double>(items_ * compute.width);
-      keep_better(best, rates_of(times_of(share_ / 4, [&] { run(compute); }), amount),
-                  compute.type);
+      keep_better(best, rates_of(times_of(budget, [&] { run(compute); }), amount), compute);
     }
     add(best);
   }
 
-  static void keep_better(DeviceFigure& best, std::vector<double> rates, const std::string& how) {
+  // Those of vectors that are tried: the one that was the best before, if that is known.
+  std::vector<std::size_t> widths_of(const std::string& figure,
+                                     std::vector<std::size_t> all) const {
+    if (plan_.widths.contains(figure)) return {plan_.widths[figure].get<std::size_t>()};
+    return all;
+  }
+
+  void keep_better(DeviceFigure& best, std::vector<double> rates, const Compute& compute) {
     if (!best.samples.empty() && core::median(rates) <= core::median(best.samples)) return;
     best.samples = std::move(rates);
-    best.how = how;
+    best.how = compute.type;
+    found_["widths"][best.name] = compute.width;
   }
 
   // ---- memory ----
@@ -274,14 +285,13 @@ class Measuring {
 
   void memory() {
     DeviceFigure best{"memory.read", "bandwidth of reading the device's memory", "B/s", {}};
-    std::size_t width = 1;
-    for (const std::size_t w : {1, 2, 4, 8, 16}) {
-      Compute compute = build("read_all", "float", w);
-      keep_better(best, read_rates(compute, bytes_, share_ / 5), compute.type);
-      if (best.how == compute.type) width = w;
+    for (const std::size_t width : widths_of(best.name, {1, 2, 4, 8, 16})) {
+      Compute compute = build("read_all", "float", width);
+      keep_better(best, read_rates(compute, bytes_, share_ / 5), compute);
     }
     add(best);
-    Compute compute = build("read_all", "float", width);
+    if (!plan_.curves) return;
+    Compute compute = build("read_all", "float", found_["widths"][best.name].get<std::size_t>());
     for (std::size_t bytes = 256 << 10; bytes <= bytes_; bytes *= 4) {
       if (bytes < kReadGroup * kReads * compute.bytes) continue;
       found_["read_bytes"].push_back(bytes);
@@ -338,6 +348,7 @@ class Measuring {
 
   device::Device& device_;
   const device::Description& about_;
+  const DevicePlan& plan_;
   const double share_;  // seconds of one figure
   std::unique_ptr<device::Queue> queue_;
   std::size_t group_ = 0, items_ = 0, bytes_ = 0;
@@ -349,7 +360,8 @@ class Measuring {
   Json found_ = {{"figures", Json::array()},
                  {"transfers", Json::array()},
                  {"read_bytes", Json::array()},
-                 {"read_rates", Json::array()}};
+                 {"read_rates", Json::array()},
+                 {"widths", Json::object()}};
 };
 
 }  // namespace
@@ -359,8 +371,8 @@ double overlap_of(double copy_s, double compute_s, double together_s) {
   return std::clamp(hidden / std::min(copy_s, compute_s), 0.0, 1.0);
 }
 
-Json measure_device(device::Device& device, double seconds) {
-  return Measuring(device, seconds).all();
+Json measure_device(device::Device& device, double seconds, const DevicePlan& plan) {
+  return Measuring(device, seconds, plan).all();
 }
 
 }  // namespace tabane::lab

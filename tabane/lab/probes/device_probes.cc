@@ -43,15 +43,17 @@ constexpr std::array kOthers = {Titled{"launch", "launch of a kernel and its end
                                 Titled{"peak.integer", "32-bit integers"},
                                 Titled{"overlap", "transfer hidden by computing"}};
 
-// What the other process says: {"reason": …}, or {"devices": [{"about", "figures", …}]}.
-Json answer(double seconds) {
+// What the other process says: {"reason": …}, or {"devices": [{"about", "figures", …}]}. before:
+// the devices as an earlier pass found them.
+Json answer(double seconds, const Json& before, bool curves) {
   try {
     const device::Devices& all = device::devices();
     if (all.list.empty()) return {{"reason", all.reason}};
     Json devices = Json::array();
     for (std::size_t i = 0; i < all.list.size(); ++i) {
       const auto device = device::open_device(i);
-      Json one = measure_device(*device, seconds / static_cast<double>(all.list.size()));
+      Json one = measure_device(*device, seconds / static_cast<double>(all.list.size()),
+                                {i < before.size() ? before[i]["widths"] : Json(), curves});
       one["about"] = device::text_of(all.list[i]);
       devices.push_back(std::move(one));
     }
@@ -78,11 +80,14 @@ void wait_for(pid_t child, ProbeContext& context) {
     throw NotHere(fmt::format("a driver ended the process by signal {}", WTERMSIG(status)));
 }
 
-Json ask(ProbeContext& context) {
+// All devices. In the first pass of a quick survey also over size, and with all types of vectors.
+const Json& ask(ProbeContext& context) {
   const team::SharedBlock block(kAnswerBytes, "what a coprocessor can do");
   const double seconds = context.budget_seconds();
-  const pid_t child = team::fork_child([&block, seconds] {
-    const std::string text = answer(seconds).dump();
+  Json& before = context.memory().keep<Json>("devices", [] { return Json::array(); });
+  const bool curves = before.empty() || !context.quick();
+  const pid_t child = team::fork_child([&block, &before, seconds, curves] {
+    const std::string text = answer(seconds, before, curves).dump();
     if (text.size() >= block.size()) return 1;
     std::memcpy(block.data(), text.data(), text.size());
     return 0;
@@ -92,7 +97,7 @@ Json ask(ProbeContext& context) {
   if (*text == '\0') throw NotHere("the process that asks for coprocessors has said nothing");
   Json said = Json::parse(text);
   if (said.contains("reason")) throw NotHere(said["reason"].get<std::string>());
-  return said;
+  return before = std::move(said["devices"]);
 }
 
 void report_figures(const Probe& probe, ProbeContext& context, const std::string& name,
@@ -123,7 +128,7 @@ std::string transfer_title(const std::string& name, std::size_t device, std::siz
   return devices > 1 ? fmt::format("{}: {}", device, titled->title) : titled->title;
 }
 
-// All devices in one chart; the last pass's, as single results have the others' too.
+// All devices in one chart.
 void report_curves(ProbeContext& context, const Json& devices) {
   Curves reads{.x = {"bytes that are read", "B", true}, .y = {"bandwidth", "B/s", true}};
   Curves transfers{.x = {"bytes of a transfer", "B", true}, .y = {"bandwidth", "B/s", true}};
@@ -151,7 +156,7 @@ void report_curves(ProbeContext& context, const Json& devices) {
 }
 
 void run_device(const Probe& probe, ProbeContext& context) {
-  const Json devices = ask(context)["devices"];
+  const Json& devices = ask(context);
   for (std::size_t i = 0; i < devices.size(); ++i)
     report_figures(probe, context, fmt::format("device.{}", i), devices[i]);
   context.report({.name = "device", .title = "Coprocessors", .content = Rows()}, describe_devices);
@@ -246,9 +251,9 @@ std::vector<Probe> device_probes(const core::Topology&) {
            .what = "coprocessors by OpenCL: transfers, launches, memory, arithmetic, overlap",
            .unit = "several",
            .better = Better::neither,
-           .version = 2,
+           .version = 3,
            .seconds = 24,
-           .quick_seconds = 8,
+           .quick_seconds = 5,
            .run = run_device}};
 }
 

@@ -4,10 +4,12 @@
 #include <string>
 
 #include "tabane/core/statistics.h"
+#include "tabane/device/module.h"
 #include "tabane/lab/probe.h"
 #include "tabane/lab/probes/device_figures.h"
 #include "tabane/lab/probes/run_probe_test.h"
 #include "tabane/lab/record/has_test.h"
+#include "tabane/team/fork.h"
 
 namespace tabane::lab {
 namespace {
@@ -87,6 +89,32 @@ TEST_F(DeviceProbe, DrawsTransfersOverSize) {
                         curve.name.substr(curve.name.rfind(' ') + 1);
     EXPECT_EQ(curve.y.back(), core::median(run_.result(result).samples)) << curve.name;
   }
+}
+
+TEST_F(DeviceProbe, DrawsInTheFirstPassOfAQuickSurvey) {
+  const ProbeRun two = run_probe(device_probes, "device", true, 0.1, this_machine(),
+                                 static_cast<std::size_t>(-1), 2);
+  EXPECT_EQ(two.result("device.0.memory.read").passes.size(), 2u);
+  for (const char* name : {"device.memory", "device.transfer_sizes"}) {
+    for (const Curve& curve : std::get<Curves>(two.table(name).content).series) {
+      EXPECT_GT(curve.x.size(), 2u) << name << ", " << curve.name;
+      EXPECT_TRUE(curve.low.empty()) << name << ", " << curve.name;
+    }
+  }
+}
+
+// In a process of its own, as drivers start threads.
+TEST_F(DeviceProbe, TriesOnlyTheVectorsThatWereTheBest) {
+  int status = 0;
+  team::wait_for(team::fork_child([] {
+                   const Json widths = {{"peak.fma.single", 4}, {"memory.read", 2}};
+                   const Json found = measure_device(*device::open_device(0), 0.1, {widths, false});
+                   const bool curves = found["read_bytes"].size() != 0;
+                   const Json& now = found["widths"];
+                   return !curves && now["peak.fma.single"] == 4 && now["memory.read"] == 2 ? 0 : 1;
+                 }),
+                 status);
+  EXPECT_EQ(status, 0);
 }
 
 TEST(DeviceProbeStopped, EndsItsProcess) {

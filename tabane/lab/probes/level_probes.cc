@@ -177,7 +177,7 @@ std::vector<Probe> core_probes(const MemoryLevel& level) {
                                           name_of(mix), level.name),
                       .unit = "B/s",
                       .better = Better::higher,
-                      .version = 4});
+                      .version = 5});
   for (const Kernel& kernel : vector_kernels())
     probes.push_back({.name = kernel_name(kernel, level),
                       .what = fmt::format("{} of doubles on one core with the data in {}",
@@ -186,7 +186,7 @@ std::vector<Probe> core_probes(const MemoryLevel& level) {
                       .better = Better::higher,
                       .limit_how = "roofline, measured in turn: FMA peak, and the best of many "
                                    "loops that only load and store the same",
-                      .version = 4});
+                      .version = 5});
   for (Probe& probe : probes) {
     probe.seconds = 0.5;
     probe.quick_seconds = 0.1;
@@ -252,7 +252,7 @@ std::vector<Probe> machine_probes(const MemoryLevel& level) {
                 // Cores do not share their own caches; what they share has no limit known
                 // beforehand.
                 .limit_how = level.is_own() ? "cores × one core alone, measured in turn" : "",
-                .version = 4,
+                .version = 5,
                 .seconds = 0.8,
                 .quick_seconds = 0.2,
                 .group = fmt::format("{} on all cores", level.name)};

@@ -40,6 +40,17 @@ TEST(WorkingSet, IsCutIntoArraysThatFillItAndStayNormalUnderAllKernelsInTurn) {
   }
 }
 
+// A roof then goes over both in one call.
+TEST(WorkingSet, PutsTwoArraysThatAreOnlyReadBehindEachOther) {
+  for (const std::size_t bytes : {std::size_t{24} << 10, 4 * WorkingSet::kWindow}) {
+    WorkingSet set(bytes);
+    const Arrays arrays = set.next(Mix::read2);
+    EXPECT_EQ(arrays.b.data(), arrays.a.data() + arrays.a.size());
+    const Arrays copied = set.next(Mix::copy);
+    EXPECT_NE(copied.b.data(), copied.a.data() + copied.a.size());
+  }
+}
+
 TEST(WorkingSet, HasAtLeastOneLineForEachArray) {
   WorkingSet set(0);
   for (const Kernel& kernel : vector_kernels()) {

@@ -44,6 +44,13 @@ std::vector<Finding> stream_findings(const std::string& scope) {
           finding("triad", "triad")};
 }
 
+// Whether its best loop was the C library's or the processor's own for strings.
+bool by_strings(const lab::Record& survey, const std::string& figure) {
+  const lab::Result* result = survey.find(figure);
+  const std::string loop = result == nullptr ? "" : result->details.value("loop", "");
+  return loop.starts_with("libc ") || loop.starts_with("rep ");
+}
+
 Finding read_finding(const std::string& level, const std::string& scope) {
   return {"read", fmt::format("memory.bandwidth.read.{}.{}", level, scope), ""};
 }
@@ -126,6 +133,15 @@ std::vector<Program> independent_programs(const core::Topology& topology, const 
                           {finding}});
     };
     add_read("one core", one, read_finding(level.name, "core"));
+    Program library{"C library, " + level.name, {}, {}};
+    for (const char* line : {"set", "copy"}) {
+      const auto figure = fmt::format("memory.bandwidth.{}.{}.core", line, level.name);
+      if (by_strings(survey, figure)) library.findings.push_back({line, figure, ""});
+    }
+    if (!library.findings.empty()) {
+      library.command = start("library", of_reads, bytes(library.findings.front().result), one);
+      programs.push_back(std::move(library));
+    }
     if (level.is_own()) add_read("all cores", cores, read_finding(level.name, "machine"));
   }
   return programs;
@@ -148,10 +164,12 @@ std::vector<Program> likwid_programs(const core::Topology& topology, const lab::
       if (figure == nullptr || !figure->value) continue;
       const std::uint64_t bytes = bytes_of(survey, result);
       const double passes = kLikwidSeconds * *figure->value / static_cast<double>(bytes);
-      const bool multiplies = kernel.likwid == "stream" && level.name == "l1";
+      const bool calls = kernel.likwid != "store" && level.name == "l1";
       const char* const differs =
-          multiplies ? "it multiplies, and in the first cache arithmetic slows loads and stores"
-                     : "";
+          calls ? "it calls its loop for each pass, up to 7 % of the time in the first cache"
+          : by_strings(survey, result)
+              ? "it has no string instructions, by which the survey found it"
+              : "";
       const std::string name =
           (level.name == "dram" ? kernel.in_memory : kernel.likwid) + suffix_of_this_processor();
       programs.push_back(

@@ -64,6 +64,7 @@ double busy_with_others() {
 
 // Says that the machine is busy before anything is measured, and waits if that was asked for.
 void look_for_others(const Options& options) {
+  if (options.quiet && !options.wait_idle) return;
   const std::string text = options.wait_idle.value_or("0");
   const double seconds = text == "-" ? 60 : seconds_of("--wait-idle", text);
   double busy = busy_with_others();

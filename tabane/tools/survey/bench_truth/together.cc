@@ -46,6 +46,9 @@ inline std::vector<double> rates(const Arguments& arguments, double amount,
   return seconds;
 }
 
+// So many that one sample lasts 1 ms at 100 GB/s, against which the barriers do not count.
+inline std::size_t passes_over(std::size_t bytes) { return 1 + std::size_t{100'000'000} / bytes; }
+
 // For threads that keep the memory that they touched first.
 inline auto keep_memory(std::size_t bytes) {
   return [bytes](int, void*& memory) {
@@ -136,13 +139,14 @@ void tell(const truth::Arguments& arguments) {
 
 }  // namespace ping_pong
 
-// Reads an array again and again with vector loads, and tells the best of four loops: which of them
+// Reads an array again and again with vector loads, and tells the best of five loops: which of them
 // is the fastest depends on the core.
 namespace reading {
 
 // A load whose result is not used, but not left out either.
-void load(const Vector* from) {
-  Vector value = *from;
+template <class V>
+void load(const V* from) {
+  V value = *from;
 #if defined(__x86_64__)
   asm volatile("" : "+x"(value));
 #else
@@ -150,43 +154,64 @@ void load(const Vector* from) {
 #endif
 }
 
-template <std::size_t kFold>
-__attribute__((noinline)) void read(const Vector* x, std::size_t n, std::size_t passes) {
+template <class V, std::size_t kFold>
+__attribute__((noinline)) void read(const void* x, std::size_t bytes, std::size_t passes) {
   for (std::size_t pass = 0; pass < passes; ++pass) {
-    for (std::size_t i = 0; i + kFold <= n; i += kFold) {
+    for (std::size_t i = 0; (i + kFold) * sizeof(V) <= bytes; i += kFold) {
 #pragma GCC unroll 32
-      for (std::size_t k = 0; k < kFold; ++k) load(x + i + k);
+      for (std::size_t k = 0; k < kFold; ++k) load(static_cast<const V*>(x) + i + k);
     }
     asm volatile("" : "+r"(x) : : "memory");  // the next pass reads again
   }
 }
 
-__attribute__((noinline)) void read_pages(const Vector* x, std::size_t n, std::size_t passes) {
+__attribute__((noinline)) void read_pages(const void* x, std::size_t bytes, std::size_t passes) {
   for (std::size_t pass = 0; pass < passes; ++pass) {
-    by_pages(n, [&](std::size_t i) { load(x + i); });
+    by_pages(bytes / sizeof(Vector),
+             [&](std::size_t i) { load(static_cast<const Vector*>(x) + i); });
     asm volatile("" : "+r"(x) : : "memory");
   }
 }
 
-using Read = void (*)(const Vector*, std::size_t, std::size_t);
+using Read = void (*)(const void*, std::size_t, std::size_t);
+typedef double Half __attribute__((vector_size(truth::kVectorBytes / 2)));
 
 void tell(const truth::Arguments& arguments) {
-  const Read variants[] = {read<8>, read<16>, read<32>, read_pages};
-  const std::size_t n = arguments.bytes / sizeof(Vector) / 32 * 32;
-  const double bytes = static_cast<double>(n * sizeof(Vector));
-  // About 1 ms at 100 GB/s, against which the barriers do not count.
-  const std::size_t passes = 1 + static_cast<std::size_t>(1e8 / bytes);
-  const auto seconds = truth::timed(arguments, 4, truth::keep_memory(n * sizeof(Vector)),
-                                    [&](int variant, int, void* memory) {
-                                      variants[variant](static_cast<Vector*>(memory), n, passes);
-                                    });
+  const Read variants[] = {read<Vector, 8>, read<Vector, 16>, read<Vector, 32>, read<Half, 16>,
+                           read_pages};
+  const std::size_t bytes = arguments.bytes / sizeof(Vector) / 32 * 32 * sizeof(Vector);
+  const std::size_t passes = truth::passes_over(bytes);
+  const auto seconds = truth::timed(
+      arguments, 5, truth::keep_memory(bytes),
+      [&](int variant, int, void* memory) { variants[variant](memory, bytes, passes); });
   const auto& best = *std::min_element(
       seconds.begin(), seconds.end(),
       [](const auto& a, const auto& b) { return truth::median(a) < truth::median(b); });
-  truth::print("read", truth::rates(arguments, bytes * static_cast<double>(passes), best));
+  truth::print("read", truth::rates(arguments, static_cast<double>(bytes * passes), best));
 }
 
 }  // namespace reading
+
+// The C library's memset and memcpy, which take the processor's own loops for strings where these
+// are the fastest.
+namespace library {
+
+void tell(const truth::Arguments& arguments) {
+  const std::size_t half = arguments.bytes / 2, passes = truth::passes_over(2 * half);
+  const auto seconds =
+      truth::timed(arguments, 2, truth::keep_memory(2 * half), [=](int variant, int, void* memory) {
+        for (std::size_t pass = 0; pass < passes; ++pass) {
+          if (variant == 0) std::memcpy(memory, static_cast<char*>(memory) + half, half);
+          if (variant == 1) std::memset(memory, static_cast<int>(1 + pass % 100), 2 * half);
+          asm volatile("" : : "r"(memory) : "memory");
+        }
+      });
+  const auto bytes = static_cast<double>(2 * half * passes);
+  truth::print("copy", truth::rates(arguments, bytes, seconds[0]));
+  truth::print("set", truth::rates(arguments, bytes, seconds[1]));
+}
+
+}  // namespace library
 
 // STREAM: copy, scale, add and triad over arrays far larger than the caches, each the better of a
 // plain loop and one on several pages at once. Each thread of an
@@ -283,6 +308,7 @@ void tell(const truth::Arguments& arguments) {
 int main(int argc, char** argv) {
   return truth::run(argc, argv,
                     {{"fma", fma::tell},
+                     {"library", library::tell},
                      {"ping_pong", ping_pong::tell},
                      {"read", reading::tell},
                      {"stream", stream::tell},
