@@ -25,7 +25,7 @@ struct CollectiveOptions {
   // Reductions: combine the values in the order of ranks, ((v0 v1) v2) v3, whatever the transport,
   // the number of PUs and the rules: so that floating-point sums have the same bits wherever the
   // same ranks give the same values. cost: that of algorithms that keep this order, see
-  // collective/choice.cc; with 2 ranks none.
+  // collective/reproducible.rules; with 2 ranks none.
   bool reproducible = false;
 };
 

@@ -91,7 +91,6 @@ class ChoiceTable {
 const std::shared_ptr<const ChoiceTable>& default_choice();
 // The same for reductions that must be reproducible: algorithms that combine in the order of ranks.
 const ChoiceTable& reproducible_choice();
-std::string_view default_choice_text();
 
 // What a program may use besides plain messages: to see what each mechanism is worth to it, it runs
 // with none of them, and then with one more each time. What is missing is made of messages between

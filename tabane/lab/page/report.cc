@@ -6,12 +6,15 @@
 #include <array>
 
 #include "tabane/core/units.h"
-#include "tabane/lab/page/report_style.h"
 #include "tabane/lab/record/text.h"
 #include "tabane/lab/survey/survey.h"
 
 namespace tabane::lab {
 namespace {
+
+constexpr const char* kReportStyle =
+#include "tabane/lab/page/report.css"
+    ;
 
 void replace_all(std::string& text, std::string_view from, std::string_view to) {
   for (auto at = text.find(from); at != std::string::npos; at = text.find(from, at + to.size())) {
@@ -162,8 +165,7 @@ std::string lead(const Record& record, const std::string& heading) {
   for (const std::string& part :
        {record.source, record.kind == Kind::survey ? "" : text_at(record.machine, "name"),
         text_at(record.machine, "cpu_model"), text_at(record.machine, "summary")})
-    if (!part.empty() && part != heading &&
-        std::find(parts.begin(), parts.end(), part) == parts.end())
+    if (!part.empty() && part != heading && std::ranges::find(parts, part) == parts.end())
       parts.push_back(part);
   return fmt::format("{}", fmt::join(parts, " · "));
 }
@@ -318,9 +320,9 @@ std::string views_section(const Record& record, const std::vector<Figure>& figur
       out += table_view(view);
   }
   if (out.empty()) return "";
-  const bool drawn =
-      figures.empty() || std::any_of(figures.begin(), figures.end(),
-                                     [](const Figure& each) { return !each.svg.empty(); });
+  const bool drawn = figures.empty() || std::ranges::any_of(figures, [](const Figure& each) {
+                       return !each.svg.empty();
+                     });
   return fmt::format(
       "<section id=figures><h2>{}</h2>{}{}</section>\n",
       record.kind == Kind::survey ? "Figures" : "Tables and figures",
