@@ -151,46 +151,45 @@ constexpr std::string_view kPlain = "plain loop", kOne = "one accumulator", kUnr
                            kShipped = "shipped";
 
 constexpr Rung kLadder[] = {
-    {"sum", kPlain, 1, 1, 0,
+    {"sum", kPlain,
      [](const double* x, double*, std::size_t n) { return sum_reference(In(x, n)); }},
-    {"sum", kOne, 1, 1, 0,
+    {"sum", kOne,
      [](const double* x, double*, std::size_t n) { return TABANE_DISPATCH(sum_one)(x, n); }},
-    {"sum", kUnrolled, 1, 1, 0,
+    {"sum", kUnrolled,
      [](const double* x, double*, std::size_t n) { return TABANE_DISPATCH(sum_four)(x, n); }},
-    {"sum", kShipped, 1, 1, 0,
-     [](const double* x, double*, std::size_t n) { return sum(In(x, n)); }},
-    {"sum_of_squares", kPlain, 2, 1, 0,
+    {"sum", kShipped, [](const double* x, double*, std::size_t n) { return sum(In(x, n)); }},
+    {"sum_of_squares", kPlain,
      [](const double* x, double*, std::size_t n) { return sum_of_squares_reference(In(x, n)); }},
-    {"sum_of_squares", kOne, 2, 1, 0,
+    {"sum_of_squares", kOne,
      [](const double* x, double*, std::size_t n) { return TABANE_DISPATCH(squares_one)(x, n); }},
-    {"sum_of_squares", kUnrolled, 2, 1, 0,
+    {"sum_of_squares", kUnrolled,
      [](const double* x, double*, std::size_t n) { return TABANE_DISPATCH(squares_four)(x, n); }},
-    {"sum_of_squares", kShipped, 2, 1, 0,
+    {"sum_of_squares", kShipped,
      [](const double* x, double*, std::size_t n) { return sum_of_squares(In(x, n)); }},
-    {"dot", kPlain, 2, 2, 0,
+    {"dot", kPlain,
      [](const double* x, double* y, std::size_t n) { return dot_reference(In(x, n), In(y, n)); }},
-    {"dot", kOne, 2, 2, 0,
+    {"dot", kOne,
      [](const double* x, double* y, std::size_t n) { return TABANE_DISPATCH(dot_one)(x, y, n); }},
-    {"dot", kUnrolled, 2, 2, 0,
+    {"dot", kUnrolled,
      [](const double* x, double* y, std::size_t n) { return TABANE_DISPATCH(dot_four)(x, y, n); }},
-    {"dot", kShipped, 2, 2, 0,
+    {"dot", kShipped,
      [](const double* x, double* y, std::size_t n) { return dot(In(x, n), In(y, n)); }},
-    {"axpy", kPlain, 2, 2, 1,
+    {"axpy", kPlain,
      [](const double* x, double* y, std::size_t n) {
        axpy_reference(kFactor, In(x, n), Out(y, n));
        return 0.0;
      }},
-    {"axpy", kOne, 2, 2, 1,
+    {"axpy", kOne,
      [](const double* x, double* y, std::size_t n) {
        TABANE_DISPATCH(axpy_one)(kFactor, x, y, n);
        return 0.0;
      }},
-    {"axpy", kUnrolled, 2, 2, 1,
+    {"axpy", kUnrolled,
      [](const double* x, double* y, std::size_t n) {
        TABANE_DISPATCH(axpy_four)(kFactor, x, y, n);
        return 0.0;
      }},
-    {"axpy", kShipped, 2, 2, 1,
+    {"axpy", kShipped,
      [](const double* x, double* y, std::size_t n) {
        axpy(kFactor, In(x, n), Out(y, n));
        return 0.0;

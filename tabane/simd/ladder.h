@@ -11,9 +11,6 @@ namespace tabane::simd {
 struct Rung {
   std::string_view kernel;   // "sum", "sum_of_squares", "dot", "axpy"
   std::string_view variant;  // "plain loop", "one accumulator", "unrolled", "shipped"
-  double flops_per_element = 0;
-  double loads_per_element = 0;
-  double stores_per_element = 0;
   // Runs the kernel once over n elements; returns its result, axpy (y += 2^-60 x) returns 0.
   // Kernels of one vector leave y alone.
   double (*run)(const double* x, double* y, std::size_t n) = nullptr;
