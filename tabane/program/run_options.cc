@@ -9,7 +9,6 @@
 
 #include "tabane/comm/launch.h"
 #include "tabane/core/error.h"
-#include "tabane/lab/commands/line.h"
 
 namespace tabane::program {
 

@@ -358,8 +358,7 @@ class RunningCommands {
 
  private:
   bool running() const {
-    return std::any_of(children_.begin(), children_.end(),
-                       [](const auto& child) { return child->running(); });
+    return std::ranges::any_of(children_, [](const auto& child) { return child->running(); });
   }
 
   void wait_for_news(double most_seconds) {

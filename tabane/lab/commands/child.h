@@ -9,6 +9,7 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -84,5 +85,22 @@ std::string how_it_ended(const ChildRun& run);
 // opened; Stopped if stop_requested; core::UsageError for NUMA nodes that do not exist.
 ChildRun run_children(std::span<const ChildCommand> commands, const ChildLimits& limits = {});
 ChildRun run_child(const ChildCommand& command, const ChildLimits& limits = {});
+
+// ---- command lines as people type them: words, placeholders, and whether a shell reads them ----
+
+// Splits a line into words as a shell does that knows nothing but blanks, '…', "…" and \.
+// throws: core::UsageError for a quote that is not closed.
+std::vector<std::string> words_of_line(std::string_view line);
+
+// Replaces every {name} by its value; other braces stay.
+std::string filled_in(std::string_view line,
+                      std::span<const std::pair<std::string, std::string>> values);
+
+// The names in {name}, each once, in order; "${name}" is the shell's and none of them.
+std::vector<std::string> placeholders_of(std::string_view line);
+
+// The line as a command of `shell -c`; an empty shell: none reads it, its words are the arguments.
+// throws: core::UsageError if there are no words, or as words_of_line().
+ChildCommand command_of_line(const std::string& line, const std::string& shell = "/bin/sh");
 
 }  // namespace tabane::lab

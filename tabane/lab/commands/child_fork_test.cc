@@ -17,7 +17,6 @@
 #include "tabane/core/file.h"
 #include "tabane/core/temporary_file.h"
 #include "tabane/lab/campaign/campaign.h"
-#include "tabane/lab/commands/line.h"
 
 namespace tabane::lab {
 namespace {

@@ -1,9 +1,8 @@
-#include "tabane/lab/commands/line.h"
-
 #include <algorithm>
 #include <cctype>
 
 #include "tabane/core/error.h"
+#include "tabane/lab/commands/child.h"
 
 namespace tabane::lab {
 namespace {

@@ -1,8 +1,7 @@
-#include "tabane/lab/commands/line.h"
-
 #include <gtest/gtest.h>
 
 #include "tabane/core/error.h"
+#include "tabane/lab/commands/child.h"
 
 namespace tabane::lab {
 namespace {

@@ -71,7 +71,7 @@ std::vector<std::string> library_directories(const Lookup& environment) {
   for (const auto& entry : std::filesystem::directory_iterator("/etc/ld.so.conf.d", ignored)) {
     if (entry.path().extension() == ".conf") files.push_back(entry.path());
   }
-  std::sort(files.begin(), files.end());
+  std::ranges::sort(files);
   for (const auto& file : files) read_directories(file, directories);
   for (const char* usual :
        {"/usr/local/lib64", "/usr/local/lib", "/usr/lib64", "/usr/lib", "/lib"}) {
@@ -153,7 +153,7 @@ std::vector<unsigned> chosen_nodes(const char* option, const std::string& text,
   }
   const std::vector<unsigned> nodes = parse_option(option, text, usable);
   for (const unsigned node : nodes) {
-    if (std::find(usable.begin(), usable.end(), node) != usable.end()) continue;
+    if (std::ranges::find(usable, node) != usable.end()) continue;
     throw UsageError(fmt::format("{} {}: NUMA node {} is not usable: usable are {}{}", option, text,
                                  node, core::format_cpu_list(usable), limit_text(topology)));
   }
@@ -194,7 +194,7 @@ std::vector<unsigned> in_order_of(PlacementPolicy policy, const std::vector<unsi
   const auto all = static_cast<int>(topology.pus().size());
   std::vector<unsigned> order;
   for (const core::WorkerPlace& place : core::plan_placement(topology, policy, 1, all).places) {
-    if (std::find(cpus.begin(), cpus.end(), place.pus.front()) != cpus.end()) {
+    if (std::ranges::find(cpus, place.pus.front()) != cpus.end()) {
       order.push_back(place.pus.front());
     }
   }
@@ -245,7 +245,7 @@ std::string omp_places(const core::Placement& placement) {
   std::vector<unsigned> seen;
   for (const core::WorkerPlace& place : placement.places) {
     const unsigned pu = place.pus.front();
-    if (std::find(seen.begin(), seen.end(), pu) != seen.end()) break;
+    if (std::ranges::find(seen, pu) != seen.end()) break;
     seen.push_back(pu);
     text += (text.empty() ? "{" : ",{") + std::to_string(pu) + "}";
   }

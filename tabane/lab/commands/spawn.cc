@@ -95,12 +95,6 @@ double bytes_of_copy() {
   return 1024.0 * static_cast<double>(usage.ru_maxrss);
 }
 
-}  // namespace tabane::lab
-
-#define XXH_INLINE_ALL
-
-namespace tabane::lab {
-
 struct KeptText::Hash {
   XXH3_state_t state;
 };

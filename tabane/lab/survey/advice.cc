@@ -8,7 +8,6 @@
 #include "tabane/core/units.h"
 #include "tabane/lab/environment.h"
 #include "tabane/lab/record/text.h"
-#include "tabane/lab/survey/consistency.h"
 #include "tabane/lab/survey/survey.h"
 
 namespace tabane::lab {
@@ -46,9 +45,8 @@ std::vector<const Result*> by_share_of_limit(const Record& record) {
   for (const Result& result : record.results) {
     if (result.of_limit() && !is_of_tabane(result.name)) held.push_back(&result);
   }
-  std::stable_sort(held.begin(), held.end(), [](const Result* a, const Result* b) {
-    return *a->of_limit() > *b->of_limit();
-  });
+  std::ranges::stable_sort(
+      held, [](const Result* a, const Result* b) { return *a->of_limit() > *b->of_limit(); });
   return held;
 }
 
@@ -101,7 +99,7 @@ std::optional<std::pair<double, double>> saturating_cores(const Record& record) 
   const Curve& curve = curves->series.front();
   // With fewer than four points a noisy one would look like saturation.
   if (curve.x.size() < 4 || curve.x.size() != curve.y.size()) return std::nullopt;
-  const double highest = *std::max_element(curve.y.begin(), curve.y.end());
+  const double highest = *std::ranges::max_element(curve.y);
   for (std::size_t i = 0; i + 1 < curve.x.size(); ++i) {
     if (curve.y[i] >= kSaturated * highest) return std::pair{curve.x[i], curve.x.back()};
   }

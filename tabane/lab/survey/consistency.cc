@@ -1,5 +1,3 @@
-#include "tabane/lab/survey/consistency.h"
-
 #include <fmt/format.h>
 
 #include <cmath>
@@ -7,6 +5,7 @@
 
 #include "tabane/lab/probes/working_set.h"
 #include "tabane/lab/record/text.h"
+#include "tabane/lab/survey/survey.h"
 
 namespace tabane::lab {
 namespace {

@@ -1,8 +1,7 @@
-#include "tabane/lab/survey/consistency.h"
-
 #include <gtest/gtest.h>
 
 #include "tabane/lab/probes/working_set.h"
+#include "tabane/lab/survey/survey.h"
 
 namespace tabane::lab {
 namespace {

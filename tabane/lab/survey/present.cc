@@ -53,13 +53,13 @@ std::vector<Bar> sorted_bars(const Record& record) {
     if (share->pairs > 1) bar.interval = share->interval;
     bar.remark = fmt::format("{}, {}: {}", show(*result.value, result.unit),
                              show_share(result, true), result.limit->how);
-    if (std::find(order.begin(), order.end(), bar.group) == order.end()) order.push_back(bar.group);
+    if (std::ranges::find(order, bar.group) == order.end()) order.push_back(bar.group);
     bars.push_back(std::move(bar));
   }
   const auto place = [&](const Bar& bar) {
-    return std::find(order.begin(), order.end(), bar.group) - order.begin();
+    return std::ranges::find(order, bar.group) - order.begin();
   };
-  std::stable_sort(bars.begin(), bars.end(), [&](const Bar& a, const Bar& b) {
+  std::ranges::stable_sort(bars, [&](const Bar& a, const Bar& b) {
     return place(a) != place(b) ? place(a) < place(b) : *a.value > *b.value;
   });
   for (Bar& bar : bars)
@@ -87,8 +87,8 @@ std::string note_of(const std::vector<Bar>& bars) {
     text +=
         " simd.* are tabane's own vector loops, comm.* its messages: what they leave free is no "
         "fault of the machine.";
-  const auto above = std::count_if(bars.begin(), bars.end(),
-                                   [](const Bar& bar) { return *bar.value > kAtTheLimit; });
+  const auto above =
+      std::ranges::count_if(bars, [](const Bar& bar) { return *bar.value > kAtTheLimit; });
   if (above > 0)
     text += fmt::format(" {} more than 3 % above the limit: there it was too low.",
                         above == 1 ? "One bar is" : fmt::format("{} bars are", above));
@@ -147,7 +147,7 @@ std::vector<Dot> find_dots(const Record& record) {
   for (const Result& result : record.results) {
     if (!result.name.starts_with("simd.") || result.unit != "FLOP/s" || !result.value) continue;
     const auto dot = result.name.rfind('.');
-    const auto level = std::find(kLevels.begin(), kLevels.end(), result.name.substr(dot + 1));
+    const auto level = std::ranges::find(kLevels, result.name.substr(dot + 1));
     const double flops = result.number_detail(detail::kFlopsPerElement).value_or(0);
     const double bytes = result.number_detail(detail::kBytesPerElement).value_or(0);
     if (level == kLevels.end() || dot <= 5 || !(flops > 0 && bytes > 0 && *result.value > 0))
@@ -185,7 +185,7 @@ std::vector<Curve> dot_curves(const std::vector<Dot>& dots) {
   std::vector<std::string> kernels;
   std::vector<Curve> curves;
   for (const Dot& dot : dots) {
-    const auto known = std::find(kernels.begin(), kernels.end(), dot.kernel);
+    const auto known = std::ranges::find(kernels, dot.kernel);
     const auto kernel = static_cast<int>(known - kernels.begin());
     Curve curve{.name = fmt::format("{} in {}", dot.kernel, kLevelNames[dot.level]),
                 .x = {dot.intensity},
@@ -210,8 +210,8 @@ std::string note_of(const Roofline& roofline) {
   if (roofline.roofs.size() > 1)
     text += fmt::format(" With data in {} ({}) the ridge is at {:.3g} FLOP per byte.",
                         kLevelNames[near.level], show(near.bandwidth, "B/s"), roofline.ridge(near));
-  const auto best = std::max_element(roofline.dots.begin(), roofline.dots.end(),
-                                     [](const Dot& a, const Dot& b) { return a.rate < b.rate; });
+  const auto best = std::ranges::max_element(
+      roofline.dots, [](const Dot& a, const Dot& b) { return a.rate < b.rate; });
   if (best != roofline.dots.end())
     text += fmt::format(
         " The points are tabane's vector loops: colours tell where the data are, shapes which loop "
@@ -250,11 +250,9 @@ void present(Record& record) {
   std::ranges::stable_sort(record.views, {}, place_on_page);
 }
 
-}  // namespace tabane::lab
+// The checklist. source: Hoefler and Belli, Scientific Benchmarking of Parallel Computing Systems,
+// SC'15.
 
-// source: Hoefler and Belli, Scientific Benchmarking of Parallel Computing Systems, SC'15.
-
-namespace tabane::lab {
 namespace {
 
 constexpr const char* kKept = "kept";
@@ -299,8 +297,8 @@ Judgement base_case(const Counts& c) {
 
 Judgement subset(const Record& record) {
   if (!record.complete) return {kPartly, "The survey was stopped before its end."};
-  const auto unexplained = std::count_if(record.skipped.begin(), record.skipped.end(),
-                                         [](const Skipped& s) { return s.reason.empty(); });
+  const auto unexplained =
+      std::ranges::count_if(record.skipped, [](const Skipped& s) { return s.reason.empty(); });
   if (unexplained > 0)
     return {kPartly, fmt::format("{} of {} skipped probes give no reason.", unexplained,
                                  record.skipped.size())};

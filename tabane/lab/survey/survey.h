@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstddef>
+#include <set>
 #include <span>
 #include <string>
 #include <string_view>
@@ -59,5 +60,35 @@ std::vector<Advice> advise(const Record& record);
 
 // Whether the record has what advise() looks at: then no advice is an answer.
 bool can_advise(const Record& record);
+
+// ---- figures that cannot all be true ----
+
+// A figure of memory of which a part came from a cache.
+inline constexpr const char* kPartlyCache = "partly_cache";
+
+struct Contradiction {
+  std::string id;                  // stable: "slower_together"
+  std::string seen;                // the pair of figures, and what they should be
+  std::vector<std::string> names;  // of the results
+};
+
+// Pairs of figures whose intervals are more than 3 % apart in the wrong order:
+// - all cores together slower than one of them;
+// - a level of the memory slower than one farther away;
+// - copying or a triad faster than the reading, or the writing, in it can be;
+// - the same quantity different in two probes, also if only each median is outside the other's
+//   interval;
+// a share of a limit above 103 %: the roof is too low; and a figure of memory that half of the data
+// make 3 % greater.
+std::vector<Contradiction> contradictions(const Record& record);
+
+// The names of all results in contradictions: no sentence praises them or reckons with them.
+std::set<std::string> doubtful_results(const Record& record);
+
+// The machine as a picture: packages, NUMA nodes, caches, cores and PUs as lstopo draws them, with
+// what a survey has measured of them.
+//
+// Returns an SVG file, light and dark. What `record` does not have is left out.
+std::string topology_svg(const core::Topology& topology, const Record& record);
 
 }  // namespace tabane::lab

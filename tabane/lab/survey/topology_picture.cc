@@ -1,5 +1,3 @@
-#include "tabane/lab/survey/topology_picture.h"
-
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -10,6 +8,7 @@
 
 #include "tabane/core/units.h"
 #include "tabane/lab/record/text.h"
+#include "tabane/lab/survey/survey.h"
 
 namespace tabane::lab {
 namespace {

@@ -1,8 +1,8 @@
-#include "tabane/lab/survey/topology_picture.h"
-
 #include <gtest/gtest.h>
 
 #include <regex>
+
+#include "tabane/lab/survey/survey.h"
 
 namespace tabane::lab {
 namespace {

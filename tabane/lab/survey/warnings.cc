@@ -5,12 +5,13 @@
 #include <cmath>
 #include <utility>
 
+#include "tabane/core/error.h"
 #include "tabane/core/statistics.h"
 #include "tabane/core/units.h"
 #include "tabane/lab/environment.h"
 #include "tabane/lab/probes/chase.h"
 #include "tabane/lab/record/text.h"
-#include "tabane/lab/survey/consistency.h"
+#include "tabane/lab/survey/survey.h"
 
 namespace tabane::lab {
 namespace {
@@ -29,6 +30,46 @@ constexpr double kSwapUsed = 64.0 * 1024 * 1024;
 
 using Warnings = std::vector<Warning>;
 
+// What each warning may mean, and what to do about it.
+constexpr std::string_view kTexts =
+#include "tabane/lab/survey/warnings.txt"
+    ;
+
+// What follows `key` in a paragraph, up to `end`, in one line.
+std::string text_after(std::string_view paragraph, std::string_view key, std::string_view end) {
+  const std::size_t begin = paragraph.find(key) + key.size();
+  std::string text(paragraph.substr(begin, paragraph.find(end, begin) - begin));
+  std::ranges::replace(text, '\n', ' ');
+  return text;
+}
+
+// name: of a paragraph in warnings.txt: an id, or "id: case".
+void warn(Warnings& warnings, std::string_view name, std::string seen) {
+  const std::size_t at = kTexts.find(fmt::format("[{}]\n", name));
+  TABANE_ASSERT(at != kTexts.npos);
+  const std::string_view paragraph = kTexts.substr(at);
+  warnings.push_back({std::string(name.substr(0, name.find(':'))), std::move(seen),
+                      text_after(paragraph, "may mean: ", "\ndo: "),
+                      text_after(paragraph, "\ndo: ", "\n\n")});
+}
+
+// At most four names, and how many more.
+std::string list_of(const std::vector<std::string>& names) {
+  constexpr std::size_t kShown = 4;
+  std::string text;
+  for (std::size_t i = 0; i < std::min(names.size(), kShown); ++i) {
+    text += (i == 0 ? "" : ", ") + names[i];
+  }
+  if (names.size() > kShown) text += fmt::format(" and {} more", names.size() - kShown);
+  return text;
+}
+
+// Unless there are none.
+void warn_of(Warnings& warnings, std::string_view name, const char* what,
+             const std::vector<std::string>& names) {
+  if (!names.empty()) warn(warnings, name, what + list_of(names));
+}
+
 void check_frequency(const Environment& environment, Warnings& warnings) {
   const auto &low = environment.lowest_mhz, &high = environment.highest_mhz;
   const auto& governor = environment.governor;
@@ -40,19 +81,14 @@ void check_frequency(const Environment& environment, Warnings& warnings) {
   std::string seen = known ? fmt::format("the cores ran at {:.0f} to {:.0f} MHz", *low, *high)
                            : std::string("the frequencies of the cores are not known");
   if (governor) seen += fmt::format("; the governor is \"{}\"", *governor);
-  warnings.push_back({"frequency_varies", std::move(seen),
-                      "short measurements start slow and figures differ from run to run",
-                      "ask an administrator for the governor \"performance\", for example with "
-                      "cpupower frequency-set -g performance"});
+  warn(warnings, "frequency_varies", std::move(seen));
 }
 
 // The load average would still count the compiler that built this program a moment ago.
 void check_load(const Environment& environment, int own_tasks, Warnings& warnings) {
   const double others = environment.running.value_or(0) - own_tasks;
   if (others <= 0) return;
-  warnings.push_back({"busy", fmt::format("other tasks running at the start: {:.0f}", others),
-                      "other programs took time, caches and memory bandwidth from the measurement",
-                      "stop other programs or measure on a machine of your own, then run again"});
+  warn(warnings, "busy", fmt::format("other tasks running at the start: {:.0f}", others));
 }
 
 std::string quota_text(std::optional<double> quota, double pus) {
@@ -77,35 +113,22 @@ void check_quota(const Environment& environment, const core::Topology& topology,
     if (environment.throttled_seconds)
       seen += fmt::format(", for {} in all", core::format_seconds(*environment.throttled_seconds));
   }
-  const bool less_than_one = quota && *quota < 1;
-  warnings.push_back(
-      {"cpu_quota", std::move(seen),
-       less_than_one
-           ? "even one worker is stopped for milliseconds at a time, so that slow samples "
-             "are of the quota and not of the machine"
-           : "work on all PUs is stopped for milliseconds at a time",
-       less_than_one ? "raise the container's CPU limit to at least one CPU"
-                     : "raise the container's CPU limit, or use no more workers than the quota"});
+  warn(warnings, quota && *quota < 1 ? "cpu_quota: below one" : "cpu_quota", std::move(seen));
 }
 
 void check_pus(const core::Topology& topology, Warnings& warnings) {
   const auto usable = static_cast<unsigned>(topology.pus().size());
   if (usable < topology.machine_pu_count()) {
     const std::string restriction = topology.restriction();
-    warnings.push_back(
-        {"part_of_machine",
+    warn(warnings, "part_of_machine",
          fmt::format("{} of the machine's {} PUs may be used{}{}", usable,
-                     topology.machine_pu_count(), restriction.empty() ? "" : ": ", restriction),
-         "the figures are of this part; others may work on the rest meanwhile",
-         "ask the batch system for a whole machine if you want its figures"});
+                     topology.machine_pu_count(), restriction.empty() ? "" : ": ", restriction));
   }
   const bool siblings = std::any_of(topology.pus().begin(), topology.pus().end(),
                                     [](const core::Pu& pu) { return pu.smt > 0; });
   if (siblings) {
-    warnings.push_back({"smt_siblings",
-                        fmt::format("{} PUs share {} cores (SMT)", usable, topology.core_count()),
-                        "two workers on one core share its arithmetic units and caches",
-                        "for arithmetic try one worker a core first"});
+    warn(warnings, "smt_siblings",
+         fmt::format("{} PUs share {} cores (SMT)", usable, topology.core_count()));
   }
 }
 
@@ -115,10 +138,7 @@ void check_virtual(const Environment& environment, Warnings& warnings) {
   if (environment.steal_share)
     seen += fmt::format("; {:.1f} % of its CPU time went to others so far",
                         100 * *environment.steal_share);
-  warnings.push_back(
-      {"virtual_machine", std::move(seen),
-       "neighbours change the figures, and caches and NUMA nodes may be shown wrongly",
-       "measure again at another time; for final figures measure on bare metal"});
+  warn(warnings, "virtual_machine", std::move(seen));
 }
 
 // The kernel compares the counter with other clocks all the time, and drops it when it drifts.
@@ -132,65 +152,42 @@ bool kernel_rejects_counter(const Environment& environment) {
 void check_timer(const Environment& environment, Warnings& warnings) {
   const double change = environment.tick_rate_change.value_or(0);
   if (std::abs(change) > kTickRateChange) {
-    warnings.push_back(
-        {"timer_not_invariant",
+    warn(warnings, "timer_not_invariant",
          fmt::format("the tick counter follows the core's frequency: under load its rate changed "
                      "by {:+.0f} %",
-                     100 * change),
-         "times are wrong whenever the frequency changes",
-         "hold the frequency, or take these figures as rough"});
+                     100 * change));
   } else if (kernel_rejects_counter(environment)) {
-    warnings.push_back({"timer_rejected",
-                        fmt::format("the kernel does not use the tick counter; its clock is {}",
-                                    *environment.clock_source),
-                        "the counters of the cores may drift or disagree, and times with them",
-                        "read the kernel's reason (dmesg, \"tsc\"), and look at clock.skew"});
+    warn(warnings, "timer_rejected",
+         "the kernel does not use the tick counter; its clock is " + *environment.clock_source);
   }
 }
 
 void check_vectors(const Environment& environment, Warnings& warnings) {
   const std::string& disabled = environment.vectors_disabled;
   if (disabled.empty()) return;
-  warnings.push_back({"vectors_disabled",
-                      "the processor has " + disabled + ", but the system has not enabled it",
-                      "arithmetic and encryption run on narrower registers and are slower",
-                      "start the kernel without noxsave, or ask the provider of this machine"});
+  warn(warnings, "vectors_disabled",
+       "the processor has " + disabled + ", but the system has not enabled it");
 }
 
 void check_memory(const Environment& environment, const core::Topology& topology,
                   Warnings& warnings) {
-  if (environment.huge_pages == "never") {
-    warnings.push_back({"thp_off", "transparent huge pages are off (\"never\")",
-                        "large arrays need more page-table walks, and forks copy more",
-                        "ask an administrator to set "
-                        "/sys/kernel/mm/transparent_hugepage/enabled to madvise"});
-  }
+  if (environment.huge_pages == "never")
+    warn(warnings, "thp_off", "transparent huge pages are off (\"never\")");
   const double swapped = environment.swap_used.value_or(0);
   if (swapped > kSwapUsed) {
-    warnings.push_back(
-        {"swap_used",
-         core::format_bytes(static_cast<std::uint64_t>(swapped)) + " of memory are swapped out",
-         "pages may come from disk in the middle of a measurement", "free memory, then run again"});
+    warn(warnings, "swap_used",
+         core::format_bytes(static_cast<std::uint64_t>(swapped)) + " of memory are swapped out");
   }
   if (topology.numa_nodes().size() < 2) return;
-  if (environment.numa_balancing > 0) {
-    warnings.push_back({"numa_balancing", "the kernel moves pages between NUMA nodes by itself",
-                        "extra page faults, and pages that are not where they were put",
-                        "bind memory and workers, or ask for kernel.numa_balancing=0"});
-  }
-  if (!environment.numa_calls) {
-    warnings.push_back(
-        {"no_numa_calls", "the system refuses the calls that place memory on nodes",
-         "memory is on the node of the thread that touches it first, whatever was asked",
-         "allow mbind and move_pages, in a container with the capability SYS_NICE"});
-  }
+  if (environment.numa_balancing > 0)
+    warn(warnings, "numa_balancing", "the kernel moves pages between NUMA nodes by itself");
+  if (!environment.numa_calls)
+    warn(warnings, "no_numa_calls", "the system refuses the calls that place memory on nodes");
 }
 
 void check_build(const Environment& environment, Warnings& warnings) {
   if (environment.optimised && !environment.sanitizer) return;
-  warnings.push_back({"slow_build", "tabane was built without optimisation or with sanitizers",
-                      "the figures are of the build, not of the machine",
-                      "build with -DCMAKE_BUILD_TYPE=Release and without TABANE_SANITIZE"});
+  warn(warnings, "slow_build", "tabane was built without optimisation or with sanitizers");
 }
 
 // What follows judges samples.
@@ -224,21 +221,10 @@ bool has_many_outliers(std::span<const double> samples) {
   if (samples.size() < 20) return false;
   const double middle = core::median(samples);
   const auto outliers = core::outliers_far_fence(samples);
-  const auto far = std::count_if(outliers.begin(), outliers.end(), [&](std::size_t i) {
+  const auto far = std::ranges::count_if(outliers, [&](std::size_t i) {
     return std::abs(samples[i] - middle) > kOutlierEffect * std::abs(middle);
   });
   return static_cast<double>(far) > kOutlierShare * static_cast<double>(samples.size());
-}
-
-// At most four names, and how many more.
-std::string list_of(const std::vector<std::string>& names) {
-  constexpr std::size_t kShown = 4;
-  std::string text;
-  for (std::size_t i = 0; i < std::min(names.size(), kShown); ++i) {
-    text += (i == 0 ? "" : ", ") + names[i];
-  }
-  if (names.size() > kShown) text += fmt::format(" and {} more", names.size() - kShown);
-  return text;
 }
 
 // The figures of single PUs that a result carries in details.per_pu: [[os_index, value], …].
@@ -272,11 +258,7 @@ void check_slow_pus(const Record& record, Warnings& warnings) {
       seen.push_back(fmt::format("CPU {} is {:.0f} % slower ({})", pu, 100 * slower, result.name));
     }
   }
-  if (seen.empty()) return;
-  warnings.push_back(
-      {"slow_pu", list_of(seen),
-       "a busy sibling or neighbour, another kind of core, heat or a lower power limit",
-       "see what else runs on these CPUs; if they stay slow, leave them out with --cpus"});
+  warn_of(warnings, "slow_pu", "", seen);
 }
 
 bool has_wide_interval(const Result& result) {
@@ -304,22 +286,10 @@ void check_samples(const Record& record, Warnings& warnings) {
                                     show(states->low, result.unit)));
     if (has_wide_interval(result)) wide.push_back(result.name);
   }
-  const auto add = [&](const char* id, const char* what, const std::vector<std::string>& names,
-                       const char* may_mean, const char* advice) {
-    if (!names.empty()) warnings.push_back({id, what + list_of(names), may_mean, advice});
-  };
-  add("drift", "these figures drifted during the measurement: ", drifting,
-      "the processor warms up, its frequency changes, or another program started or ended",
-      "run again on a warm, idle machine");
-  add("outliers", "more than 5 % of the samples are far outside: ", outlying,
-      "interrupts or other programs stop the measurement now and then",
-      "trust the median, not the worst case; run again on an idle machine");
-  add("bimodal", "figures with two states: ", bimodal,
-      "two states of the machine, such as two frequencies, a busy sibling or two page placements",
-      "expect both states; bind to other CPUs, or run again on an idle machine");
-  add("wide_interval", "the 95 % interval is wider than ± 5 % of the figure: ", wide,
-      "the machine changed during the measurement, or is shared with others",
-      "run again on an idle machine; do not compare small differences");
+  warn_of(warnings, "drift", "these figures drifted during the measurement: ", drifting);
+  warn_of(warnings, "outliers", "more than 5 % of the samples are far outside: ", outlying);
+  warn_of(warnings, "bimodal", "figures with two states: ", bimodal);
+  warn_of(warnings, "wide_interval", "the 95 % interval is wider than ± 5 % of the figure: ", wide);
 }
 
 // Points of a study may scatter by themselves, such as those with more threads than PUs, and the
@@ -333,18 +303,13 @@ void check_scatter_of_points(const Record& record, Warnings& warnings) {
     bimodal += result.states().has_value();
     wide += has_wide_interval(result);
   }
-  const auto add = [&](const char* id, std::size_t found, const char* what, const char* advice) {
-    if (static_cast<double>(found) <= kPointShare * static_cast<double>(points)) return;
-    warnings.push_back({id, fmt::format("{} of {} points {}", found, points, what),
-                        "other programs disturbed the measurement, or these points scatter by "
-                        "themselves, such as those with more threads than PUs",
-                        advice});
+  const auto add = [&](const char* id, std::size_t found, const char* what) {
+    if (static_cast<double>(found) > kPointShare * static_cast<double>(points))
+      warn(warnings, id, fmt::format("{} of {} points {}", found, points, what));
   };
-  add("outliers", outlying, "have more than 5 % of their samples far outside",
-      "trust medians, not worst cases; run again on an idle machine");
-  add("bimodal", bimodal, "have two states", "expect both states, or run again on an idle machine");
-  add("wide_interval", wide, "have a 95 % interval wider than ± 5 % of the figure",
-      "run again on an idle machine; do not compare small differences");
+  add("outliers: points", outlying, "have more than 5 % of their samples far outside");
+  add("bimodal: points", bimodal, "have two states");
+  add("wide_interval: points", wide, "have a 95 % interval wider than ± 5 % of the figure");
 }
 
 void check_skew(const Record& record, Warnings& warnings) {
@@ -356,11 +321,8 @@ void check_skew(const Record& record, Warnings& warnings) {
   // What is left when the error of the measurement itself is taken off is certain.
   const double certain = std::abs(*offset) - *bound;
   if (certain <= kSkewNs) return;
-  warnings.push_back({"clock_skew",
-                      fmt::format("the tick counters of two PUs differ by at least {}",
-                                  core::format_seconds(certain * 1e-9)),
-                      "times taken on one PU and compared on another are wrong by that much",
-                      "compare only times of the same PU; a reboot or the firmware may help"});
+  warn(warnings, "clock_skew",
+       "the tick counters of two PUs differ by at least " + core::format_seconds(certain * 1e-9));
 }
 
 // A cache of which only a part is there for this machine answers like memory well inside its size.
@@ -371,13 +333,10 @@ void check_last_cache(const Record& record, Warnings& warnings) {
   if (memory == nullptr || !memory->value) return;
   const auto cache = memory->number_detail(kHalfOfLastCacheNs);
   if (!cache || *cache < kLikeMemory * *memory->value) return;
-  warnings.push_back(
-      {"last_cache_small",
+  warn(warnings, "last_cache_small",
        fmt::format(
            "at half the stated size of the last cache a load takes {:.0f} ns, in memory {:.0f} ns",
-           *cache, *memory->value),
-       "this machine gets only a part of that cache: other machines or programs use the rest",
-       "take the cache size from the figure of latency over size, not from the system"});
+           *cache, *memory->value));
 }
 
 void check_consistency(const Record& record, Warnings& warnings) {
@@ -385,33 +344,18 @@ void check_consistency(const Record& record, Warnings& warnings) {
   std::vector<std::string> roofs, cached, pairs;
   for (const Contradiction& one : contradictions(record))
     (one.id == kRoof ? roofs : one.id == kPartlyCache ? cached : pairs).push_back(one.seen);
-  if (!cached.empty())
-    warnings.push_back(
-        {kPartlyCache, list_of(cached),
-         "a cache is larger than the system states, or there was too little memory "
-         "for data of four times its size in each array",
-         "these figures are higher than what memory gives; run again when more memory "
-         "is free"});
-  if (!roofs.empty())
-    warnings.push_back({kRoof, list_of(roofs),
-                        "no loop that was tried as the roof is as fast as this figure",
-                        "do not use these shares; the figures themselves are right"});
-  if (!pairs.empty())
-    warnings.push_back({"contradiction", "figures that cannot both be true: " + list_of(pairs),
-                        "other programs disturbed one of the two, or the machine changed",
-                        "run again on an idle machine; do not rely on these figures"});
+  warn_of(warnings, kPartlyCache, "", cached);
+  warn_of(warnings, kRoof, "", roofs);
+  warn_of(warnings, "contradiction", "figures that cannot both be true: ", pairs);
 }
 
 // What a survey or a study that was short cannot know.
 void check_length(const Record& record, Warnings& warnings) {
   if (!record.quick || record.results.empty()) return;
-  warnings.push_back({"quick",
-                      record.kind == Kind::survey
-                          ? "a quick survey: all of it lasted less than a minute"
-                          : fmt::format("a quick study: it measured for {}",
-                                        core::format_seconds(record.duration_s)),
-                      "slower changes of the machine are not in the intervals",
-                      "run without --quick before you rely on a figure"});
+  warn(warnings, "quick",
+       record.kind == Kind::survey
+           ? "a quick survey: all of it lasted less than a minute"
+           : "a quick study: it measured for " + core::format_seconds(record.duration_s));
 }
 
 // Of probes, those of a study, too: they are measured in passes. Points, which have factors, and
@@ -428,11 +372,8 @@ void check_passes(const Record& record, Warnings& warnings) {
   }
   // None has several passes when it was stopped in the first one.
   if (has_probes && fewest < core::kFewestForInterval)
-    warnings.push_back(
-        {"few_passes",
-         "the measurement was stopped before six passes, so the intervals are less reliable",
-         "an interval describes fewer moments of the machine than it should",
-         "let it run to its end"});
+    warn(warnings, "few_passes",
+         "the measurement was stopped before six passes, so the intervals are less reliable");
 }
 
 // Of a study, whose points have factors.
@@ -444,16 +385,9 @@ void check_runs(const Record& record, Warnings& warnings) {
     few += result.samples.size() < core::kFewestForInterval;
   }
   if (few == 0) return;
-  warnings.push_back(
-      {"few_runs",
+  warn(warnings, record.quick ? "few_runs: quick" : "few_runs",
        fmt::format("{} of {} points have fewer than {} runs", few, points,
-                   core::kFewestForInterval),
-       "their intervals reach from the least to the greatest run and contain the median in less "
-       "than "
-       "95 % of the cases",
-       record.quick ? "run without --quick, or ask for more runs or for fewer points"
-                    : "ask for more runs or for fewer points where there are options for it; do "
-                      "not compare small differences"});
+                   core::kFewestForInterval));
 }
 
 }  // namespace

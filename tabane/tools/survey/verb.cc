@@ -18,7 +18,6 @@
 #include "tabane/lab/probe.h"
 #include "tabane/lab/survey/disturbances.h"
 #include "tabane/lab/survey/survey.h"
-#include "tabane/lab/survey/topology_picture.h"
 #include "tabane/program/command.h"
 #include "tabane/program/layout.h"
 #include "tabane/program/output.h"

@@ -8,7 +8,6 @@
 #include <cstring>
 
 #include "tabane/core/error.h"
-#include "tabane/lab/commands/line.h"
 #include "tabane/program/output.h"
 #include "tabane/program/run_options.h"
 #include "tabane/tools/time/time.h"

@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "tabane/core/error.h"
-#include "tabane/lab/commands/line.h"
+#include "tabane/lab/commands/child.h"
 #include "tabane/program/args.h"
 #include "tabane/tools/tune/tune_plan.h"
 

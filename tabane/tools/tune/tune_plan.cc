@@ -10,7 +10,6 @@
 #include "tabane/core/binding.h"
 #include "tabane/core/error.h"
 #include "tabane/core/memory.h"
-#include "tabane/lab/commands/line.h"
 #include "tabane/program/args.h"
 #include "tabane/program/output.h"
 #include "tabane/program/run_options.h"
@@ -49,14 +48,14 @@ std::optional<int> count_of(const std::string& text) {
 }
 
 bool mentions(const std::vector<std::string>& words, const std::string& name) {
-  return std::any_of(words.begin(), words.end(), [&](const std::string& word) {
+  return std::ranges::any_of(words, [&](const std::string& word) {
     const auto names = lab::placeholders_of(word);
-    return std::find(names.begin(), names.end(), name) != names.end();
+    return std::ranges::find(names, name) != names.end();
   });
 }
 
 bool is_in(const std::vector<std::string>& names, const std::string& name) {
-  return std::find(names.begin(), names.end(), name) != names.end();
+  return std::ranges::find(names, name) != names.end();
 }
 
 Dimension counts(const char* name, Scale scale, std::optional<int> exact_start, int likely_start,
@@ -148,8 +147,7 @@ TunePlan::TunePlan(TuneRequest request, const core::Topology& topology, Lookup e
 }
 
 bool TunePlan::is_own(const std::string& factor) const {
-  return std::any_of(own_.begin(), own_.end(),
-                     [&](const auto& one) { return one.first == factor; });
+  return std::ranges::any_of(own_, [&](const auto& one) { return one.first == factor; });
 }
 
 void TunePlan::check_placeholders() const {
@@ -378,7 +376,7 @@ lab::ChildCommand TunePlan::as_printed(const CommandSetting& setting, bool bare)
 bool TunePlan::has_bare_equal(const CommandSetting& setting) const {
   if (!request_.launcher.empty() || request_.shards) return false;
   const std::vector<std::string> words = bare_words(setting, 0);
-  return std::all_of(words.begin(), words.end(), [](const std::string& word) {
+  return std::ranges::all_of(words, [](const std::string& word) {
     return (word != "taskset" && word != "numactl") || lab::program_file(word) != word;
   });
 }

@@ -13,7 +13,7 @@
 #include "tabane/core/error.h"
 #include "tabane/core/units.h"
 #include "tabane/lab/campaign/campaign.h"
-#include "tabane/lab/commands/line.h"
+#include "tabane/lab/commands/child.h"
 #include "tabane/lab/survey/disturbances.h"
 #include "tabane/program/output.h"
 
