@@ -39,7 +39,7 @@ std::string closest_names(const std::vector<Probe>& probes, std::string_view pat
   std::vector<std::pair<std::size_t, std::string>> ranked;
   for (const Probe& probe : probes)
     ranked.emplace_back(edit_distance(probe.name, pattern), probe.name);
-  std::sort(ranked.begin(), ranked.end());
+  std::ranges::sort(ranked);
   if (ranked.size() > 3) ranked.resize(3);
   std::string names;
   for (const auto& [distance, name] : ranked) names += (names.empty() ? "" : ", ") + name;
@@ -58,8 +58,7 @@ const Result* ProbeContext::earlier_result(std::string_view name) const {
 }
 
 void ProbeContext::report(Result result) {
-  const auto known = std::find_if(record_.results.begin(), record_.results.end(),
-                                  [&](const Result& one) { return one.name == result.name; });
+  const auto known = std::ranges::find(record_.results, result.name, &Result::name);
   if (known == record_.results.end()) {
     record_.results.push_back(std::move(result));
     if (pass_.last()) hooks_.on_result(record_.results.back());
@@ -99,6 +98,7 @@ void visit(std::span<const Probe> probes, ProbeContext& context) {
     first.run_group(probes, context);
   else
     first.run(first, context);
+  context.progress(1);
 }
 
 Result Probe::result() const {
@@ -124,8 +124,8 @@ std::vector<Probe> all_probes(const core::Topology& topology) {
 std::vector<Probe> select_probes(std::vector<Probe> probes, std::span<const std::string> patterns) {
   if (patterns.empty()) return probes;
   for (const std::string& pattern : patterns) {
-    const bool known = std::any_of(probes.begin(), probes.end(),
-                                   [&](const Probe& p) { return selects(pattern, p.name); });
+    const bool known =
+        std::ranges::any_of(probes, [&](const Probe& p) { return selects(pattern, p.name); });
     if (!known) {
       throw core::UsageError(
           fmt::format("no probe is named '{}'; the closest names are {}; --list "
@@ -134,8 +134,8 @@ std::vector<Probe> select_probes(std::vector<Probe> probes, std::span<const std:
     }
   }
   std::erase_if(probes, [&](const Probe& probe) {
-    return std::none_of(patterns.begin(), patterns.end(),
-                        [&](const std::string& pattern) { return selects(pattern, probe.name); });
+    return std::ranges::none_of(
+        patterns, [&](const std::string& pattern) { return selects(pattern, probe.name); });
   });
   return probes;
 }

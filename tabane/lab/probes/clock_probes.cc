@@ -48,7 +48,6 @@ Probe tick_rate_probe() {
     result.details["invariant"] = rate.invariant;
     result.details["counter"] = rate.counter;
     context.report(std::move(result));
-    context.progress(1);
   };
   return probe;
 }
@@ -76,7 +75,6 @@ Probe read_overhead_probe() {
     set_samples(result, std::move(samples));
     result.details["step_ns"] = step;
     context.report(std::move(result));
-    context.progress(1);
   };
   return probe;
 }
@@ -133,7 +131,6 @@ Probe skew_probe() {
                .content = std::move(matrix)};
     context.report(std::move(result));
     context.report(std::move(table));
-    context.progress(1);
   };
   return probe;
 }
@@ -190,7 +187,7 @@ Probe core_rate_probe(const core::Topology& topology) {
       context.progress(done++ / windows);
       const std::vector<double> rates = rates_together(std::span(pus).first(n), seconds);
       lowest.x.push_back(static_cast<double>(n));
-      lowest.y.push_back(*std::min_element(rates.begin(), rates.end()));
+      lowest.y.push_back(*std::ranges::min_element(rates));
       middle.x.push_back(static_cast<double>(n));
       middle.y.push_back(core::median(rates));
     }
@@ -202,7 +199,6 @@ Probe core_rate_probe(const core::Topology& topology) {
                                           {"core rate", "Hz", false},
                                           {std::move(lowest), std::move(middle)}}},
                    describe_core_rate);
-    context.progress(1);
   };
   return probe;
 }

@@ -152,7 +152,6 @@ void report(const Probe& probe, ProbeContext& context, RankSamples samples, Json
   set_limit(result, probe.limit_how, std::move(samples[1]));
   result.details = std::move(details);
   context.report(std::move(result));
-  context.progress(1);
 }
 
 // ---- messages ----

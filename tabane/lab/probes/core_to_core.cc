@@ -70,8 +70,9 @@ std::vector<core::Pu> sample_pus(std::span<const core::Pu> pus, std::size_t most
         if (depth < group.size() && chosen.size() < most) chosen.push_back(group[depth]);
     }
   }
-  std::sort(chosen.begin(), chosen.end(),
-            [](const core::Pu& a, const core::Pu& b) { return a.logical_index < b.logical_index; });
+  std::ranges::sort(chosen, [](const core::Pu& a, const core::Pu& b) {
+    return a.logical_index < b.logical_index;
+  });
   return chosen;
 }
 
@@ -446,7 +447,6 @@ void run_core_to_core(const Probe& probe, ProbeContext& context, CoreToCorePlan 
   if (!plan.subset.empty()) details["subset"] = plan.subset;
   report_result(probe, context, *matrix, details);
   report_matrix(probe, context, *matrix, details);
-  context.progress(1);
 }
 
 void describe_core_to_core(View& view, const Record&) {

@@ -139,7 +139,6 @@ void run_loaded(const Probe& probe, ProbeContext& context) {
                       .title = "What the other cores get from memory meanwhile",
                       .version = probe.version,
                       .content = std::move(rate)});
-  context.progress(1);
 }
 
 // What the other cores do, as a verb: "reads it", "read it".
@@ -394,7 +393,6 @@ void run_memory_latency(const Probe& probe, ProbeContext& context) {
                       .details = std::move(details),
                       .content = std::move(curves)},
                  describe_latency);
-  context.progress(1);
 }
 
 }  // namespace

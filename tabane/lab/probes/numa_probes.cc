@@ -185,8 +185,7 @@ double seconds_to_write_together(core::Region& region, std::span<const unsigned>
     core::keep(mine);
     ends[i] = clock.now();
   });
-  const double seconds =
-      *std::max_element(ends.begin(), ends.end()) - *std::min_element(begins.begin(), begins.end());
+  const double seconds = *std::ranges::max_element(ends) - *std::ranges::min_element(begins);
   return seconds * static_cast<double>(region.size()) / static_cast<double>(part * pus.size());
 }
 
@@ -287,7 +286,6 @@ void run_node_bandwidth(const Probe& probe, ProbeContext& context) {
     report(".all_pus", "Further writes of the column's memory by all PUs of the row",
            std::move(found.all_pus));
   }
-  context.progress(1);
 }
 
 // The cycles of the columns; null where the node has no memory to give.
@@ -426,7 +424,6 @@ void run_node_latency(const Probe& probe, ProbeContext& context) {
                       .version = probe.version,
                       .details = details,
                       .content = to_table(nodes, "ratio", Better::lower, std::move(ratios))});
-  context.progress(1);
 }
 
 // The row's own node: the column of the same name, else its best one. Null if the row is empty.

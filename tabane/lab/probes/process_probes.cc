@@ -240,7 +240,6 @@ void run_thread_create(const Probe& probe, ProbeContext& context) {
                       pthread_join(thread, nullptr);
                     }),
                     one_at_a_time(context.budget_seconds()));
-  context.progress(1);
   Result result = probe.result();
   result.details["thread"] = "ends at once; default stack; on the PU of its parent";
   set_samples(result, std::move(series.samples));
@@ -323,7 +322,6 @@ void run_page_faults(const Probe& probe, ProbeContext& context) {
   machine.name += ".machine";
   machine.what = "First touch of base pages, threads of one process on all PUs at once";
   context.report(std::move(machine));
-  context.progress(1);
 }
 
 Probe probe_of(std::string name, std::string what, std::string unit, Better better, double seconds,

@@ -157,7 +157,6 @@ void run_tree(const Probe& probe, ProbeContext& context) {
   report(std::move(gain));
   context.progress(0.9);
   if (auto huge = with_huge_pages(probe, context, processes, bytes)) report(std::move(*huge));
-  context.progress(1);
 }
 
 }  // namespace

@@ -28,26 +28,18 @@ constexpr std::size_t stride_of(std::size_t elements) {
 // A factor that leaves axpy's result finite and normal after any number of passes.
 constexpr double kScalar = 1e-9;
 
-void run_sum(const Arrays& v) { core::keep(simd::sum(v.a)); }
-void run_sum_of_squares(const Arrays& v) { core::keep(simd::sum_of_squares(v.a)); }
-void run_dot(const Arrays& v) { core::keep(simd::dot(v.a, v.b)); }
-void run_axpy(const Arrays& v) { simd::axpy(kScalar, v.a, v.b); }
-void run_set(const Arrays& v) { simd::set(v.a, 1.0, v.streaming); }
-void run_copy(const Arrays& v) { simd::copy(v.a, v.b, v.streaming); }
-void run_scale(const Arrays& v) { simd::scale(kScalar, v.a, v.b, v.streaming); }
-void run_add(const Arrays& v) { simd::add(v.a, v.b, v.c, v.streaming); }
-void run_triad(const Arrays& v) { simd::triad(v.a, kScalar, v.b, v.c, v.streaming); }
-
 const std::array<Kernel, 9> kVectorKernels = {{
-    {.name = "sum", .mix = Mix::read, .flops = 1, .run = run_sum},
-    {.name = "sum_of_squares", .mix = Mix::read, .flops = 2, .run = run_sum_of_squares},
-    {.name = "dot", .mix = Mix::read2, .flops = 2, .run = run_dot},
-    {.name = "axpy", .mix = Mix::update, .flops = 2, .run = run_axpy},
-    {.name = "set", .mix = Mix::write, .run = run_set},
-    {.name = "copy", .mix = Mix::copy, .run = run_copy},
-    {.name = "scale", .mix = Mix::copy, .flops = 1, .run = run_scale},
-    {.name = "add", .mix = Mix::triad, .flops = 1, .run = run_add},
-    {.name = "triad", .mix = Mix::triad, .flops = 2, .run = run_triad},
+    {"sum", Mix::read, 1, [](const Arrays& v) { core::keep(simd::sum(v.a)); }},
+    {"sum_of_squares", Mix::read, 2,
+     [](const Arrays& v) { core::keep(simd::sum_of_squares(v.a)); }},
+    {"dot", Mix::read2, 2, [](const Arrays& v) { core::keep(simd::dot(v.a, v.b)); }},
+    {"axpy", Mix::update, 2, [](const Arrays& v) { simd::axpy(kScalar, v.a, v.b); }},
+    {"set", Mix::write, 0, [](const Arrays& v) { simd::set(v.a, 1.0, v.streaming); }},
+    {"copy", Mix::copy, 0, [](const Arrays& v) { simd::copy(v.a, v.b, v.streaming); }},
+    {"scale", Mix::copy, 1, [](const Arrays& v) { simd::scale(kScalar, v.a, v.b, v.streaming); }},
+    {"add", Mix::triad, 1, [](const Arrays& v) { simd::add(v.a, v.b, v.c, v.streaming); }},
+    {"triad", Mix::triad, 2,
+     [](const Arrays& v) { simd::triad(v.a, kScalar, v.b, v.c, v.streaming); }},
 }};
 
 struct Operands {
@@ -57,30 +49,15 @@ struct Operands {
   simd::Traffic traffic;
 };
 
-const Operands& operands(Mix mix) {
-  using simd::Traffic;
-  static constexpr Operands kRead{"read", 1, 1, 0, Traffic::read};
-  static constexpr Operands kRead2{"read2", 2, 2, 0, Traffic::read};
-  static constexpr Operands kWrite{"set", 1, 0, 1, Traffic::write};
-  static constexpr Operands kCopy{"copy", 2, 1, 1, Traffic::read_write};
-  static constexpr Operands kTriad{"triad", 3, 2, 1, Traffic::read2_write};
-  static constexpr Operands kUpdate{"update", 2, 2, 1, Traffic::read2_write};
-  switch (mix) {
-    case Mix::read:
-      return kRead;
-    case Mix::read2:
-      return kRead2;
-    case Mix::write:
-      return kWrite;
-    case Mix::copy:
-      return kCopy;
-    case Mix::triad:
-      return kTriad;
-    case Mix::update:
-      return kUpdate;
-  }
-  return kRead;
-}
+// In the order of Mix.
+constexpr Operands kOperands[] = {{"read", 1, 1, 0, simd::Traffic::read},
+                                  {"read2", 2, 2, 0, simd::Traffic::read},
+                                  {"set", 1, 0, 1, simd::Traffic::write},
+                                  {"copy", 2, 1, 1, simd::Traffic::read_write},
+                                  {"triad", 3, 2, 1, simd::Traffic::read2_write},
+                                  {"update", 2, 2, 1, simd::Traffic::read2_write}};
+
+const Operands& operands(Mix mix) { return kOperands[static_cast<std::size_t>(mix)]; }
 
 // What a roof writes is its first operand.
 void run_roof(const simd::Roof& roof, Mix mix, const Arrays& v, std::uint64_t passes) {
