@@ -53,12 +53,6 @@ double seconds(const timeval& t) {
   return static_cast<double>(t.tv_sec) + 1e-6 * static_cast<double>(t.tv_usec);
 }
 
-std::string in_one_line(const Command& command) {
-  std::string line;
-  for (const std::string& word : command) line += (line.empty() ? "" : " ") + word;
-  return line.size() <= 300 ? line : line.substr(0, 300) + " …";
-}
-
 }  // namespace
 
 Usage& Usage::operator+=(const Usage& other) {
@@ -94,7 +88,7 @@ Usage run_command(const Command& command) {
   usage.cpu_seconds = seconds(used.ru_utime) + seconds(used.ru_stime);
   usage.peak_resident_bytes = static_cast<std::uint64_t>(used.ru_maxrss) * 1024;
   if (!WIFEXITED(status) || WEXITSTATUS(status) != 0) {
-    throw core::Error(in_one_line(command) + ": failed: " + messages.last_line());
+    throw core::Error(started_as(command, "") + ": failed: " + messages.last_line());
   }
   return usage;
 }

@@ -15,7 +15,7 @@
 namespace {
 
 bool any_part_of(const std::vector<std::string>& parts, const std::string& text) {
-  return parts.empty() || std::any_of(parts.begin(), parts.end(), [&](const std::string& part) {
+  return parts.empty() || std::ranges::any_of(parts, [&](const std::string& part) {
            return text.find(part) != std::string::npos;
          });
 }
@@ -38,8 +38,7 @@ int run(const BenchOptions& options, const std::string& command_line) {
   using namespace tabane;
   bool found = false, complete = true;
   for (const bench::Topic& topic : bench::registered_topics()) {
-    if (!options.only.empty() &&
-        std::find(options.only.begin(), options.only.end(), topic.name) == options.only.end())
+    if (!options.only.empty() && std::ranges::find(options.only, topic.name) == options.only.end())
       continue;
     found = true;
     bench::Settings settings;

@@ -111,8 +111,7 @@ lab::View peers_table(const lab::Record& record) {
   lab::Rows rows{{"peer", "what it is, how it was started, its version"}, {}};
   for (const lab::Comparison& c : record.comparisons) {
     const std::vector<lab::Entry> row = {c.peer_name, c.peer_how};
-    if (!c.peer_how.empty() &&
-        std::find(rows.rows.begin(), rows.rows.end(), row) == rows.rows.end())
+    if (!c.peer_how.empty() && std::ranges::find(rows.rows, row) == rows.rows.end())
       rows.rows.push_back(row);
   }
   return {.name = record.name + ".peers", .title = "The peers", .content = std::move(rows)};
@@ -120,8 +119,8 @@ lab::View peers_table(const lab::Record& record) {
 
 std::string targets_met(const lab::Record& record) {
   const auto count = [&](bool wanted) {
-    return std::count_if(record.comparisons.begin(), record.comparisons.end(),
-                         [&](const lab::Comparison& c) { return c.met() == wanted; });
+    return std::ranges::count_if(record.comparisons,
+                                 [&](const lab::Comparison& c) { return c.met() == wanted; });
   };
   return fmt::format("{} of {} targets are met.", count(true), count(true) + count(false));
 }
@@ -166,7 +165,7 @@ void add_panel_views(lab::Record& record, const std::vector<std::string>& groups
   record.sentences.push_back(targets_met(record));
   std::vector<std::string> shown;
   for (const std::string& group : groups) {
-    if (std::find(shown.begin(), shown.end(), group) != shown.end()) continue;
+    if (std::ranges::find(shown, group) != shown.end()) continue;
     shown.push_back(group);
     lab::View chart = chart_of(record, groups, group);
     if (!std::get<lab::Bars>(chart.content).bars.empty()) record.views.push_back(std::move(chart));

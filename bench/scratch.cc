@@ -32,7 +32,7 @@ std::vector<fs::path> entries_below(const fs::path& root) {
   for (const auto& entry : fs::recursive_directory_iterator(root)) {
     entries.push_back(entry.path().lexically_relative(root));
   }
-  std::sort(entries.begin(), entries.end());
+  std::ranges::sort(entries);
   return entries;
 }
 
@@ -77,7 +77,7 @@ bool same(const fs::path& a, const fs::path& b) {
   if (!fs::is_directory(a)) return same_files(a, b);
   const std::vector<fs::path> entries = entries_below(a);
   if (entries != entries_below(b)) return false;
-  return std::all_of(entries.begin(), entries.end(), [&](const fs::path& entry) {
+  return std::ranges::all_of(entries, [&](const fs::path& entry) {
     return fs::is_directory(a / entry) ? fs::is_directory(b / entry)
                                        : same_files(a / entry, b / entry);
   });

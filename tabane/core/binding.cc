@@ -73,7 +73,7 @@ std::vector<unsigned> parse_cpu_list(std::string_view text, std::span<const unsi
 
 std::string format_cpu_list(std::span<const unsigned> indices) {
   std::vector<unsigned> sorted(indices.begin(), indices.end());
-  std::sort(sorted.begin(), sorted.end());
+  std::ranges::sort(sorted);
   sorted.erase(std::unique(sorted.begin(), sorted.end()), sorted.end());
   std::string text;
   for (std::size_t begin = 0; begin < sorted.size();) {
@@ -102,7 +102,7 @@ struct CpuSet {
 
 void bind_this_thread(std::span<const unsigned> pus) {
   if (pus.empty()) return;
-  const CpuSet cpus(*std::max_element(pus.begin(), pus.end()) + std::size_t{1});
+  const CpuSet cpus(*std::ranges::max_element(pus) + std::size_t{1});
   for (const unsigned pu : pus) CPU_SET_S(pu, cpus.bytes, cpus.set.get());
   if (sched_setaffinity(0, cpus.bytes, cpus.set.get()) != 0) {
     throw SystemError("sched_setaffinity", "PUs " + format_cpu_list(pus), errno);

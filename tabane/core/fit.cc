@@ -51,8 +51,7 @@ LineFit fit_line(std::span<const double> x, std::span<const double> y, FitWeight
   TABANE_ASSERT(x.size() == y.size());
   std::vector<std::size_t> points(x.size());
   for (std::size_t i = 0; i < points.size(); ++i) points[i] = i;
-  if (weight == FitWeight::relative &&
-      std::any_of(y.begin(), y.end(), [](double v) { return !(v > 0); })) {
+  if (weight == FitWeight::relative && std::ranges::any_of(y, [](double v) { return !(v > 0); })) {
     throw Error("a line with relative residuals needs positive values");
   }
   const Line line = points.empty() ? Line{} : least_squares(x, y, points, weight);

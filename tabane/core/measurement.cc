@@ -125,7 +125,7 @@ std::vector<Series> measure_interleaved(std::vector<Contender> contenders,
       },
       [&](int round) {
         if (round != options.min_epochs && round % kCheckEvery != 0) return false;
-        return std::all_of(all.begin(), all.end(), [&](const Series& series) {
+        return std::ranges::all_of(all, [&](const Series& series) {
           return confident(series, options.confidence_target);
         });
       });

@@ -42,7 +42,7 @@ std::vector<unsigned> allowed_nodes() {
       read_node_list(files.text("/sys/devices/system/node/has_memory").value_or(""));
   if (!with_memory.empty()) {
     std::erase_if(allowed, [&](unsigned node) {
-      return std::find(with_memory.begin(), with_memory.end(), node) == with_memory.end();
+      return std::ranges::find(with_memory, node) == with_memory.end();
     });
   }
   if (allowed.empty()) allowed.push_back(0);
@@ -57,7 +57,7 @@ void check_nodes(const MemoryOptions& options, const std::vector<unsigned>& allo
   }
   if (options.nodes.empty()) throw UsageError("a memory policy needs at least one NUMA node");
   for (const unsigned node : options.nodes) {
-    if (std::find(allowed.begin(), allowed.end(), node) == allowed.end() || node >= kMostNodes) {
+    if (std::ranges::find(allowed, node) == allowed.end() || node >= kMostNodes) {
       throw UsageError("NUMA node " + std::to_string(node) +
                        " is not usable: this process may use memory of " +
                        format_cpu_list(allowed));
@@ -84,8 +84,8 @@ KernelPolicy kernel_policy(const MemoryOptions& options) {
   if (options.policy == MemoryPolicy::bind) policy.mode = MPOL_BIND;
   if (options.policy == MemoryPolicy::interleave) policy.mode = MPOL_INTERLEAVE;
   if (options.policy == MemoryPolicy::preferred) {
-    const bool many = std::any_of(options.nodes.begin(), options.nodes.end(),
-                                  [&](unsigned node) { return node != options.nodes.front(); });
+    const bool many = std::ranges::any_of(
+        options.nodes, [&](unsigned node) { return node != options.nodes.front(); });
     policy.mode = many ? MPOL_PREFERRED_MANY : MPOL_PREFERRED;
   }
   return policy;
@@ -307,8 +307,7 @@ ScopedMemoryPolicy::ScopedMemoryPolicy(const MemoryOptions& options)
 
 ScopedMemoryPolicy::~ScopedMemoryPolicy() {
   if (mode_ < 0) return;
-  const bool with_nodes =
-      std::any_of(nodes_.begin(), nodes_.end(), [](unsigned long word) { return word != 0; });
+  const bool with_nodes = std::ranges::any_of(nodes_, [](unsigned long word) { return word != 0; });
   syscall(SYS_set_mempolicy, mode_, with_nodes ? nodes_.data() : nullptr,
           with_nodes ? kMostNodes + 1 : 0);
 }

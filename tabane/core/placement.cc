@@ -73,10 +73,10 @@ std::vector<unsigned> scattered(const Topology& topology) {
       parent.push_back(step);
     }
     ranks.push_back(pu.smt);
-    std::reverse(ranks.begin(), ranks.end());
+    std::ranges::reverse(ranks);
     keyed.emplace_back(std::move(ranks), pu.os_index);
   }
-  std::sort(keyed.begin(), keyed.end());
+  std::ranges::sort(keyed);
   std::vector<unsigned> order;
   for (const auto& [ranks, os_index] : keyed) order.push_back(os_index);
   return order;
@@ -89,8 +89,7 @@ class NodeDealer {
     std::map<unsigned, std::vector<Pu>> by_node;
     for (const Pu& pu : topology.pus()) by_node[pu.numa_node].push_back(pu);
     for (auto& [node, pus] : by_node) {
-      std::stable_sort(pus.begin(), pus.end(),
-                       [](const Pu& a, const Pu& b) { return a.smt < b.smt; });
+      std::ranges::stable_sort(pus, [](const Pu& a, const Pu& b) { return a.smt < b.smt; });
       nodes_.push_back({.pus = std::move(pus), .used = 0});
     }
   }
@@ -112,8 +111,7 @@ class NodeDealer {
       std::vector<std::size_t> turn(nodes_.size());
       std::iota(turn.begin(), turn.end(), process);
       for (std::size_t& i : turn) i %= nodes_.size();
-      if (std::all_of(nodes_.begin(), nodes_.end(),
-                      [](const Node& n) { return n.unused() == 0; })) {
+      if (std::ranges::all_of(nodes_, [](const Node& n) { return n.unused() == 0; })) {
         for (Node& node : nodes_) node.used = 0;
       }
       std::vector<std::size_t> share(nodes_.size(), 0);
@@ -190,29 +188,19 @@ std::string where(const std::vector<unsigned>& pus, const Topology& topology) {
   return text;
 }
 
+constexpr std::string_view kPolicies[] = {"compact", "scatter", "numa", "none"};  // by their number
+
 }  // namespace
 
 PlacementPolicy parse_placement_policy(std::string_view text) {
-  for (const auto policy : {PlacementPolicy::compact, PlacementPolicy::scatter,
-                            PlacementPolicy::per_numa_node, PlacementPolicy::none}) {
-    if (text == to_string(policy)) return policy;
-  }
+  const auto found = std::ranges::find(kPolicies, text);
+  if (found != std::end(kPolicies)) return static_cast<PlacementPolicy>(found - kPolicies);
   throw UsageError(
       fmt::format("\"{}\" is not a placement: use compact, scatter, numa or none", text));
 }
 
 std::string_view to_string(PlacementPolicy policy) {
-  switch (policy) {
-    case PlacementPolicy::compact:
-      return "compact";
-    case PlacementPolicy::scatter:
-      return "scatter";
-    case PlacementPolicy::per_numa_node:
-      return "numa";
-    case PlacementPolicy::none:
-      return "none";
-  }
-  return "none";
+  return kPolicies[static_cast<std::size_t>(policy)];
 }
 
 std::vector<unsigned> Placement::pus_of_process(int process) const {

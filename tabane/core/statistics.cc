@@ -13,7 +13,7 @@ namespace {
 std::vector<double> sorted(std::span<const double> samples) {
   TABANE_ASSERT(!samples.empty());
   std::vector<double> s(samples.begin(), samples.end());
-  std::sort(s.begin(), s.end());
+  std::ranges::sort(s);
   return s;
 }
 

@@ -85,7 +85,7 @@ std::vector<std::string> SystemFiles::names(const std::string& directory) const 
   for (; !error && entry != std::filesystem::directory_iterator(); entry.increment(error)) {
     found.push_back(entry->path().filename().string());
   }
-  std::sort(found.begin(), found.end());
+  std::ranges::sort(found);
   return found;
 }
 

@@ -42,9 +42,9 @@ std::uint64_t next_number() {
 }
 
 void put_temporary_name(std::uint64_t number, char* out) {
-  out = std::copy(kPrefix.begin(), kPrefix.end(), out);
+  out = std::ranges::copy(kPrefix, out).out;
   for (int shift = 60; shift >= 0; shift -= 4) *out++ = kHexDigits[(number >> shift) & 15];
-  *std::copy(kSuffix.begin(), kSuffix.end(), out) = '\0';
+  *std::ranges::copy(kSuffix, out).out = '\0';
 }
 
 // Tells others that this file is not a leftover. Returns false if one of them has just taken it for

@@ -149,7 +149,7 @@ TogetherTime time_together(PinnedPool& pool, std::span<const std::size_t> thread
   std::vector<OwnLine> lines(threads.size());
   std::atomic<std::size_t> arrived{0};
   pool.run([&](std::size_t i) {
-    const auto place = std::lower_bound(threads.begin(), threads.end(), i);
+    const auto place = std::ranges::lower_bound(threads, i);
     if (place == threads.end() || *place != i) return;
     ThreadTime& mine = lines[static_cast<std::size_t>(place - threads.begin())].time;
     arrived.fetch_add(1, std::memory_order_acq_rel);

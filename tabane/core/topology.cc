@@ -246,8 +246,8 @@ void read_nodes(Machine& data, hwloc_topology_t topology) {
         {.os_index = node->os_index, .bytes = node->attr->numanode.local_memory, .pus = {}});
   }
   if (data.nodes.empty()) data.nodes.emplace_back();
-  std::sort(data.nodes.begin(), data.nodes.end(),
-            [](const NumaNode& a, const NumaNode& b) { return a.os_index < b.os_index; });
+  std::ranges::sort(data.nodes,
+                    [](const NumaNode& a, const NumaNode& b) { return a.os_index < b.os_index; });
 }
 
 void read_pus(Machine& data, hwloc_topology_t topology, const Usable& usable) {
@@ -276,8 +276,7 @@ void read_pus(Machine& data, hwloc_topology_t topology, const Usable& usable) {
 
 void fill_nodes(Machine& data) {
   for (const Pu& pu : data.pus) {
-    const auto node = std::find_if(data.nodes.begin(), data.nodes.end(),
-                                   [&](const NumaNode& n) { return n.os_index == pu.numa_node; });
+    const auto node = std::ranges::find(data.nodes, pu.numa_node, &NumaNode::os_index);
     node->pus.push_back(pu.os_index);
   }
 }
@@ -317,7 +316,7 @@ Topology Topology::load(const std::string* synthetic) {
     const hwloc_const_cpuset_t allowed = hwloc_topology_get_allowed_cpuset(handle.get());
     const Usable usable = [&](unsigned pu) {
       return hwloc_bitmap_isset(allowed, pu) &&
-             (!this_machine || std::binary_search(affinity.begin(), affinity.end(), pu));
+             (!this_machine || std::ranges::binary_search(affinity, pu));
     };
     data->this_machine = this_machine;
     read_nodes(*data, handle.get());

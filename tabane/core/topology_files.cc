@@ -50,8 +50,8 @@ std::string correct_nodes(std::vector<Pu>& pus, const std::vector<NumaNode>& nod
                           const NodeLists& lists) {
   std::map<unsigned, unsigned> node_of;  // PU -> node
   for (const auto& [node, listed] : lists) {
-    const bool usable = std::any_of(nodes.begin(), nodes.end(),
-                                    [&](const NumaNode& n) { return n.os_index == node; });
+    const bool usable =
+        std::ranges::any_of(nodes, [&](const NumaNode& n) { return n.os_index == node; });
     for (const unsigned pu : listed) {
       if (usable) node_of[pu] = node;
     }
@@ -115,7 +115,7 @@ std::vector<CpuKind> read_cpu_kinds(const SystemFiles& files) {
 std::vector<CpuKind> name_kinds(std::vector<DescribedKind> described) {
   std::vector<CpuKind> kinds;
   const DescribedKind* faster = nullptr;
-  std::reverse(described.begin(), described.end());
+  std::ranges::reverse(described);
   for (const DescribedKind& kind : described) {
     if (faster != nullptr && one_kind(*faster, kind)) {
       kinds.back().pus.insert(kinds.back().pus.end(), kind.pus.begin(), kind.pus.end());
@@ -130,10 +130,9 @@ std::vector<CpuKind> name_kinds(std::vector<DescribedKind> described) {
 std::vector<CpuKind> usable_kinds(std::vector<CpuKind> kinds, const std::vector<Pu>& pus) {
   for (CpuKind& kind : kinds) {
     std::erase_if(kind.pus, [&](unsigned listed) {
-      return std::none_of(pus.begin(), pus.end(),
-                          [&](const Pu& pu) { return pu.os_index == listed; });
+      return std::ranges::none_of(pus, [&](const Pu& pu) { return pu.os_index == listed; });
     });
-    std::sort(kind.pus.begin(), kind.pus.end());
+    std::ranges::sort(kind.pus);
   }
   std::erase_if(kinds, [](const CpuKind& kind) { return kind.pus.empty(); });
   if (kinds.size() < 2) kinds.clear();

@@ -124,17 +124,8 @@ std::optional<std::size_t> find_device(const std::vector<Description>& list,
 }  // namespace
 
 const char* name_of(Kind kind) {
-  switch (kind) {
-    case Kind::gpu:
-      return "GPU";
-    case Kind::accelerator:
-      return "accelerator";
-    case Kind::cpu:
-      return "CPU";
-    case Kind::other:
-      break;
-  }
-  return "device";
+  constexpr const char* kNames[] = {"GPU", "accelerator", "CPU", "device"};
+  return kNames[static_cast<std::size_t>(kind)];
 }
 
 std::string text_of(const Description& description) {

@@ -77,9 +77,9 @@ Json instruction_sets(const std::vector<std::string>& flags) {
       "gfni", "constant_tsc", "nonstop_tsc", "pmull", "atomics"};
   std::string kept;
   for (const std::string& flag : flags) {
-    const bool wanted = std::any_of(kPrefixes.begin(), kPrefixes.end(),
-                                    [&](std::string_view p) { return flag.starts_with(p); }) ||
-                        std::find(kNames.begin(), kNames.end(), flag) != kNames.end();
+    const bool wanted =
+        std::ranges::any_of(kPrefixes, [&](std::string_view p) { return flag.starts_with(p); }) ||
+        std::ranges::find(kNames, flag) != kNames.end();
     if (wanted) kept += (kept.empty() ? "" : " ") + flag;
   }
   return flags.empty() ? Json(nullptr) : Json(kept);
@@ -202,12 +202,12 @@ Json cpu_list(const core::SystemFiles& files, const std::string& file) {
 std::optional<bool> virtual_machine(const core::SystemFiles& files) {
   const std::string product = files.text(std::string(kDmi) + "/product_name").value_or("");
   const std::vector<std::string> flags = cpu_flags(files);
-  if (std::find(flags.begin(), flags.end(), "hypervisor") != flags.end()) return true;
+  if (std::ranges::find(flags, "hypervisor") != flags.end()) return true;
   for (const char* name : {"Virtual", "KVM", "QEMU", "VMware", "HVM"}) {
     if (product.find(name) != std::string::npos) return true;
   }
   // Only x86 has the flag: without it another processor may still be virtual.
-  const bool x86 = std::find(flags.begin(), flags.end(), "fpu") != flags.end();
+  const bool x86 = std::ranges::find(flags, "fpu") != flags.end();
   return x86 ? std::optional(false) : std::nullopt;
 }
 
@@ -385,11 +385,11 @@ std::string steering_variables() {
   std::vector<std::string> found;
   for (char** variable = environ; variable != nullptr && *variable != nullptr; ++variable) {
     const std::string_view text = *variable;
-    const bool wanted = std::any_of(kPrefixes.begin(), kPrefixes.end(),
-                                    [&](std::string_view p) { return text.starts_with(p); });
+    const bool wanted =
+        std::ranges::any_of(kPrefixes, [&](std::string_view p) { return text.starts_with(p); });
     if (wanted) found.push_back(without_directories(std::string(text)));
   }
-  std::sort(found.begin(), found.end());
+  std::ranges::sort(found);
   std::string all;
   for (const std::string& one : found) all += (all.empty() ? "" : " ") + one;
   return all.empty() ? "none" : all;

@@ -40,8 +40,8 @@ struct ReasonFacts {
 };
 
 std::string one_process(const Choice& choice, const ReasonFacts& facts) {
-  const auto other = std::find_if(choice.alternatives.begin(), choice.alternatives.end(),
-                                  [](const Prediction& p) { return p.shape.processes > 1; });
+  const auto other = std::ranges::find_if(
+      choice.alternatives, [](const Prediction& p) { return p.shape.processes > 1; });
   const std::string text = "one process is best: ";
   if (other != choice.alternatives.end()) {
     const std::string of = " of " + core::format_seconds(other->seconds);
@@ -346,8 +346,8 @@ class Chooser {
       }
     };
     const auto least = [&] {
-      return std::min_element(
-                 weighed.begin(), weighed.end(),
+      return std::ranges::min_element(
+                 weighed,
                  [](const auto& a, const auto& b) { return a.second.seconds < b.second.seconds; })
           ->first;
     };
@@ -359,8 +359,8 @@ class Chooser {
     }
     weighed_.clear();
     for (const auto& [shape, prediction] : weighed) weighed_.push_back(prediction);
-    std::stable_sort(weighed_.begin(), weighed_.end(),
-                     [](const auto& x, const auto& y) { return x.seconds < y.seconds; });
+    std::ranges::stable_sort(weighed_,
+                             [](const auto& x, const auto& y) { return x.seconds < y.seconds; });
   }
 
   // Runs the best shape if it was only predicted. Returns false if it was run before or the budget

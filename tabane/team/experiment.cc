@@ -221,7 +221,7 @@ double StartedWork::result_seconds() {
 // Tasks of those that are left, counted without the others: in contiguous pieces.
 void StartedWork::do_left(Progress& at, std::size_t begin, std::size_t end) const {
   while (begin < end) {
-    const auto gap = std::upper_bound(gaps_.begin(), gaps_.end(), begin);
+    const auto gap = std::ranges::upper_bound(gaps_, begin);
     const auto before = static_cast<std::size_t>(gap - gaps_.begin());
     const std::size_t until = gap == gaps_.end() ? end : std::min(end, *gap);
     tasks_.do_tasks(at, first_ + before + begin, first_ + before + until);
@@ -231,7 +231,7 @@ void StartedWork::do_left(Progress& at, std::size_t begin, std::size_t end) cons
 
 JobReport StartedWork::finish(const JobOptions& options) {
   gaps_ = sampled_;
-  std::sort(gaps_.begin(), gaps_.end());
+  std::ranges::sort(gaps_);
   for (std::size_t k = 0; k < gaps_.size(); ++k) gaps_[k] -= first_ + k;
   tasks_.begin_run(
       static_cast<std::size_t>(options.processes) * static_cast<std::size_t>(options.threads),

@@ -129,7 +129,7 @@ int take_place(Control& control, const core::Placement& places, int process) {
   const auto take = [&](int place) { return !control.process(place).place_taken.exchange(true); };
   for (int p = 0; p < places.processes; ++p) {
     const std::vector<unsigned>& pus = places.at(p, 0).pus;
-    if (std::find(pus.begin(), pus.end(), pu) != pus.end() && take(p)) return p;
+    if (std::ranges::find(pus, pu) != pus.end() && take(p)) return p;
   }
   for (int i = 0; i < places.processes; ++i) {
     const int p = (process + i) % places.processes;

@@ -72,8 +72,7 @@ bool may_be_prepared(const Mapping& mapping) {
   // own, watched by userfaultfd, shadow stack.
   constexpr std::array<std::string_view, 11> kNot = {"gd", "lo", "dc", "wf", "io", "pf",
                                                      "mm", "ht", "um", "uw", "ss"};
-  return std::none_of(kNot.begin(), kNot.end(),
-                      [&](std::string_view flag) { return mapping.has_flag(flag); });
+  return std::ranges::none_of(kNot, [&](std::string_view flag) { return mapping.has_flag(flag); });
 }
 
 }  // namespace

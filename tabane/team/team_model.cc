@@ -211,8 +211,7 @@ Parameters minimise(F error, Parameters start) {
   for (std::size_t k = 0; k < kParameters; ++k) simplex[k + 1][k] += kStep[k];
   for (std::size_t i = 0; i < simplex.size(); ++i) height[i] = error(simplex[i]);
   descend(error, simplex, height, 250);
-  return simplex[static_cast<std::size_t>(std::min_element(height.begin(), height.end()) -
-                                          height.begin())];
+  return simplex[static_cast<std::size_t>(std::ranges::min_element(height) - height.begin())];
 }
 
 double square(double x) { return x * x; }

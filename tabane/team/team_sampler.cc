@@ -185,8 +185,8 @@ double Sampler::start_seconds(Shape shape) {
 }
 
 bool Sampler::measured(Shape shape) const {
-  return std::any_of(points_.begin(), points_.end(),
-                     [&](const SlowdownPoint& point) { return point.shape == shape; });
+  return std::ranges::any_of(points_,
+                             [&](const SlowdownPoint& point) { return point.shape == shape; });
 }
 
 }  // namespace tabane::team

@@ -90,7 +90,7 @@ class VaryingParts {
   explicit VaryingParts(const Call& call) : bytes_(call.part_bytes) {
     for (const std::size_t bytes : bytes_) begins_.push_back(begins_.back() + bytes);
   }
-  std::size_t most_bytes() const { return *std::max_element(bytes_.begin(), bytes_.end()); }
+  std::size_t most_bytes() const { return *std::ranges::max_element(bytes_); }
   template <class Byte>
   std::span<Byte> part(std::span<Byte> all, int rank) const {
     return all.subspan(begins_[static_cast<std::size_t>(rank)],

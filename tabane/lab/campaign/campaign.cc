@@ -126,8 +126,8 @@ void Campaign::add(Block block) {
 }
 
 void Campaign::skip(const std::string& what, const std::string& reason) {
-  const bool known = std::any_of(skipped.begin(), skipped.end(),
-                                 [&](const Skipped& one) { return one.name == what; });
+  const bool known =
+      std::ranges::any_of(skipped, [&](const Skipped& one) { return one.name == what; });
   if (!known) skipped.push_back({what, reason});
 }
 
@@ -136,7 +136,7 @@ std::pair<std::size_t, std::size_t> Campaign::unmeasured() const {
   for (std::size_t block = 0; block < blocks_.size(); ++block) {
     for (const Factors& factors : blocks_[block].points) {
       ++planned;
-      missing += std::none_of(points.begin(), points.end(), [&](const Point& point) {
+      missing += std::ranges::none_of(points, [&](const Point& point) {
         return point.block == block && point.measured() && point.factors == factors;
       });
     }
@@ -206,8 +206,7 @@ bool Campaign::run(const CampaignOptions& options) {
   }
   seconds = progress.elapsed_seconds();
   progress_ = nullptr;
-  const bool nothing =
-      std::none_of(points.begin(), points.end(), [](const Point& p) { return p.measured(); });
+  const bool nothing = std::ranges::none_of(points, [](const Point& p) { return p.measured(); });
   if (refusal_ && nothing) std::rethrow_exception(refusal_);
   return complete;
 }

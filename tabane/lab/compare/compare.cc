@@ -49,7 +49,7 @@ double greatest_chance_that_counts(const std::vector<FigureRatio>& ratios,
   std::vector<double> chances;
   for (const FigureRatio& figure : ratios)
     if (figure.interval) chances.push_back(chance(figure));
-  std::sort(chances.begin(), chances.end());
+  std::ranges::sort(chances);
   const auto m = static_cast<double>(chances.size());
   double greatest = -1;
   for (std::size_t k = 0; k < chances.size(); ++k)
@@ -170,7 +170,7 @@ int rank_of(const FigureRatio& figure) {
 }
 
 void sort_for_reading(std::vector<FigureRatio>& figures) {
-  std::stable_sort(figures.begin(), figures.end(), [](const auto& a, const auto& b) {
+  std::ranges::stable_sort(figures, [](const auto& a, const auto& b) {
     if (rank_of(a) != rank_of(b)) return rank_of(a) < rank_of(b);
     return std::abs(std::log(a.ratio)) > std::abs(std::log(b.ratio));
   });
@@ -182,21 +182,11 @@ bool is_speed(const std::string& unit) {
 }
 
 std::string text_of(Finding finding, const std::string& unit) {
-  switch (finding) {
-    case Finding::none:
-      return "no difference seen";
-    case Finding::better:
-      return is_speed(unit) ? "faster" : "better";
-    case Finding::worse:
-      return is_speed(unit) ? "slower" : "worse";
-    case Finding::other:
-      return "different";
-    case Finding::few:
-      return "too few samples";
-    case Finding::unknown:
-      break;
-  }
-  return "no interval";
+  const bool speed = is_speed(unit);
+  const char* const texts[] = {"no difference seen",       speed ? "faster" : "better",
+                               speed ? "slower" : "worse", "different",
+                               "too few samples",          "no interval"};
+  return texts[static_cast<std::size_t>(finding)];
 }
 
 // "1.30 times as fast", "97 times as slow", "2.00 times as much: worse".
@@ -329,10 +319,10 @@ std::vector<std::string> labels_of(std::span<const Record> records,
   std::vector<std::string> machines, labels;
   for (const Record& record : records) machines.push_back(machine_text(record, "name"));
   for (std::size_t i = 0; i < machines.size(); ++i) {
-    const bool alone = std::count(machines.begin(), machines.end(), machines[i]) == 1;
+    const bool alone = std::ranges::count(machines, machines[i]) == 1;
     std::string label = alone && !machines[i].empty() ? machines[i] : stems[i];
     const std::string plain = label;
-    for (int more = 2; std::count(labels.begin(), labels.end(), label) > 0; ++more)
+    for (int more = 2; std::ranges::count(labels, label) > 0; ++more)
       label = fmt::format("{} ({})", plain, more);
     labels.push_back(std::move(label));
   }
@@ -340,14 +330,13 @@ std::vector<std::string> labels_of(std::span<const Record> records,
 }
 
 std::size_t BesideBaseline::count(Finding finding) const {
-  return static_cast<std::size_t>(std::count_if(
-      figures.begin(), figures.end(), [&](const auto& one) { return one.finding == finding; }));
+  return static_cast<std::size_t>(std::ranges::count(figures, finding, &FigureRatio::finding));
 }
 
 bool Comparisons::regression() const {
-  return std::any_of(others.begin(), others.end(), [](const BesideBaseline& other) {
-    return std::any_of(other.figures.begin(), other.figures.end(),
-                       [](const FigureRatio& figure) { return figure.regression; });
+  return std::ranges::any_of(others, [](const BesideBaseline& other) {
+    return std::ranges::any_of(other.figures,
+                               [](const FigureRatio& figure) { return figure.regression; });
   });
 }
 

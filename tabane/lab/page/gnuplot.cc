@@ -70,7 +70,7 @@ Drawing run_gnuplot(const std::string& stem, const std::string& script, const st
 namespace {
 
 bool is_stem(const std::string& text) {
-  return !text.empty() && std::all_of(text.begin(), text.end(), [](char c) {
+  return !text.empty() && std::ranges::all_of(text, [](char c) {
     return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_';
   });
 }

@@ -97,7 +97,7 @@ std::string file_stem(std::string_view name) {
 
 bool whole(const std::set<double>& values) {
   return !values.empty() &&
-         std::all_of(values.begin(), values.end(), [](double v) { return v == std::floor(v); });
+         std::ranges::all_of(values, [](double v) { return v == std::floor(v); });
 }
 
 }  // namespace
@@ -251,7 +251,7 @@ std::vector<double> all_values(const Matrix& matrix) {
 
 // The value of the row's own column; null if it has none.
 Value own_value(const Matrix& matrix, std::size_t row) {
-  const auto at = std::find(matrix.columns.begin(), matrix.columns.end(), matrix.rows[row]);
+  const auto at = std::ranges::find(matrix.columns, matrix.rows[row]);
   if (at == matrix.columns.end()) return std::nullopt;
   return matrix.values[row][static_cast<std::size_t>(at - matrix.columns.begin())];
 }

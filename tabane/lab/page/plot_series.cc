@@ -87,8 +87,8 @@ std::string plot_of(const Curve& curve, std::size_t index, const Look& look, boo
 
 std::string plots_of(const Curves& curves) {
   static constexpr std::array<int, 6> kPoints = {7, 5, 9, 13, 11, 15};
-  const bool crowded = std::any_of(curves.series.begin(), curves.series.end(),
-                                   [](const Curve& c) { return c.x.size() > 24; });
+  const bool crowded =
+      std::ranges::any_of(curves.series, [](const Curve& c) { return c.x.size() > 24; });
   std::vector<std::string> plots, fitted;  // which nothing may hide
   std::size_t index = 0, place = 0;
   for (const Curve& curve : curves.series) {
@@ -231,7 +231,7 @@ namespace {
 
 // Groups, or labels, in the order in which they appear.
 std::size_t place_of(std::vector<std::string>& all, const std::string& one) {
-  const auto at = std::find(all.begin(), all.end(), one);
+  const auto at = std::ranges::find(all, one);
   if (at != all.end()) return static_cast<std::size_t>(at - all.begin());
   all.push_back(one);
   return all.size() - 1;

@@ -194,7 +194,7 @@ std::string results_section(const Record& record) {
   std::vector<std::string> families;
   for (const Result& result : record.results) {
     const std::string one = family(record, result);
-    if (std::find(families.begin(), families.end(), one) == families.end()) families.push_back(one);
+    if (std::ranges::find(families, one) == families.end()) families.push_back(one);
   }
   for (const std::string& one : families) {
     out += fmt::format("<tr class=group><th colspan=6>{}</th></tr>",
@@ -330,7 +330,7 @@ std::string html(const Curves& curves) {
                        curves.x.unit == "B" ? show(x, "B") : fmt::format("{:.6g}", x));
     for (const Curve& curve : curves.series) {
       if (curve.role == Role::fitted) continue;
-      const auto at = std::find(curve.x.begin(), curve.x.end(), x) - curve.x.begin();
+      const auto at = std::ranges::find(curve.x, x) - curve.x.begin();
       const auto i = static_cast<std::size_t>(at);
       out += number(i < curve.y.size() ? std::optional(curve.y[i]) : std::nullopt, shown);
     }
@@ -375,8 +375,8 @@ std::string html(const Matrix& matrix) {
 std::string html(const Rows& rows) {
   std::string heads;
   for (std::size_t i = 0; i < rows.columns.size(); ++i) {
-    const bool numbers = std::any_of(rows.rows.begin(), rows.rows.end(),
-                                     [&](const auto& row) { return row[i].value.has_value(); });
+    const bool numbers =
+        std::ranges::any_of(rows.rows, [&](const auto& row) { return row[i].value.has_value(); });
     heads += numbers ? number_head(rows.columns[i]) : head(rows.columns[i]);
   }
   std::string out = open_table(heads);
@@ -396,10 +396,10 @@ std::string html(const Rows& rows) {
 }
 
 std::string html(const Bars& bars) {
-  const bool remarks = std::any_of(bars.bars.begin(), bars.bars.end(),
-                                   [](const Bar& bar) { return !bar.remark.empty(); });
-  const bool targets = std::any_of(bars.bars.begin(), bars.bars.end(),
-                                   [](const Bar& bar) { return bar.target.has_value(); });
+  const bool remarks =
+      std::ranges::any_of(bars.bars, [](const Bar& bar) { return !bar.remark.empty(); });
+  const bool targets =
+      std::ranges::any_of(bars.bars, [](const Bar& bar) { return bar.target.has_value(); });
   std::string out =
       open_table(head("group") + head("bar") + number_head("value") +
                  (targets ? number_head("target") : "") + (remarks ? head("remark") : ""));

@@ -34,8 +34,7 @@ const std::string& Factors::word(std::string_view name) const {
 std::string Factors::text(std::string_view name) const { return require(*this, name).text(); }
 
 void Factors::set(std::string_view name, Level level) {
-  const auto at =
-      std::find_if(all_.begin(), all_.end(), [&](const Factor& f) { return f.name == name; });
+  const auto at = std::ranges::find(all_, name, &Factor::name);
   if (at != all_.end())
     at->level = std::move(level);
   else
@@ -43,7 +42,7 @@ void Factors::set(std::string_view name, Level level) {
 }
 
 bool Factors::match(const Factors& wanted) const {
-  return std::all_of(wanted.begin(), wanted.end(), [&](const Factor& factor) {
+  return std::ranges::all_of(wanted, [&](const Factor& factor) {
     const Level* level = find(factor.name);
     return level != nullptr && *level == factor.level;
   });
@@ -93,7 +92,7 @@ std::vector<const Point*> Points::where(const Factors& wanted, std::string_view 
     if (point.measured() && point.factors.match(wanted)) found.push_back(&point);
   }
   if (!by.empty()) {
-    std::stable_sort(found.begin(), found.end(), [&](const Point* a, const Point* b) {
+    std::ranges::stable_sort(found, [&](const Point* a, const Point* b) {
       return require(a->factors, by) < require(b->factors, by);
     });
   }
@@ -105,10 +104,10 @@ std::vector<Level> Points::levels(std::string_view factor, const Factors& wanted
   std::vector<Level> found;
   for (const Point* point : where(wanted)) {
     const Level* level = point->factors.find(factor);
-    if (level != nullptr && std::find(found.begin(), found.end(), *level) == found.end())
+    if (level != nullptr && std::ranges::find(found, *level) == found.end())
       found.push_back(*level);
   }
-  std::stable_sort(found.begin(), found.end(), [](const Level& a, const Level& b) {
+  std::ranges::stable_sort(found, [](const Level& a, const Level& b) {
     if (a.is_number() && b.is_number()) return a.number() < b.number();
     return a.is_number() && !b.is_number();
   });
@@ -132,9 +131,8 @@ std::vector<std::string> Points::words(std::string_view factor, const Factors& w
 }
 
 const Point* fastest(const std::vector<const Point*>& points) {
-  const auto at =
-      std::min_element(points.begin(), points.end(),
-                       [](const Point* a, const Point* b) { return a->median() < b->median(); });
+  const auto at = std::ranges::min_element(
+      points, [](const Point* a, const Point* b) { return a->median() < b->median(); });
   return at == points.end() ? nullptr : *at;
 }
 

@@ -115,8 +115,7 @@ namespace {
 
 template <class Items>
 auto find_named(Items& items, std::string_view name) -> decltype(&items.front()) {
-  const auto it =
-      std::find_if(items.begin(), items.end(), [&](const auto& item) { return item.name == name; });
+  const auto it = std::ranges::find(items, name, &Items::value_type::name);
   return it == items.end() ? nullptr : &*it;
 }
 
@@ -168,8 +167,8 @@ void join(Curves& joined, std::span<const View> views) {
   std::vector<Curve> series;
   for (const View& view : views) {
     for (const Curve& curve : std::get<Curves>(view.content).series) {
-      const bool known = std::any_of(series.begin(), series.end(),
-                                     [&](const Curve& one) { return one.name == curve.name; });
+      const bool known =
+          std::ranges::any_of(series, [&](const Curve& one) { return one.name == curve.name; });
       if (!known) series.push_back(join_curves(curves_named(views, curve.name)));
     }
   }
@@ -178,8 +177,8 @@ void join(Curves& joined, std::span<const View> views) {
 
 std::optional<double> cell(const Matrix& matrix, const std::string& row,
                            const std::string& column) {
-  const auto r = std::find(matrix.rows.begin(), matrix.rows.end(), row);
-  const auto c = std::find(matrix.columns.begin(), matrix.columns.end(), column);
+  const auto r = std::ranges::find(matrix.rows, row);
+  const auto c = std::ranges::find(matrix.columns, column);
   if (r == matrix.rows.end() || c == matrix.columns.end()) return std::nullopt;
   return matrix.values[static_cast<std::size_t>(r - matrix.rows.begin())]
                       [static_cast<std::size_t>(c - matrix.columns.begin())];

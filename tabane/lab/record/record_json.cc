@@ -169,7 +169,7 @@ void describe(F& f, Result& r) {
   f("value", r.value);
   f("interval", r.interval);
   f("samples", r.samples);
-  f.expect("samples", std::none_of(r.samples.begin(), r.samples.end(), is_nan), "numbers");
+  f.expect("samples", std::ranges::none_of(r.samples, is_nan), "numbers");
   f.maybe("passes", r.passes);
   // Each by itself, too: sums may overflow.
   f.expect("passes",
@@ -503,8 +503,7 @@ class Reader {
     if (!value) return;
     limit = Limit{*value, at("limit_how").as<std::optional<std::string>>().value_or("")};
     maybe("limit_samples", limit->samples);
-    expect("limit_samples", std::none_of(limit->samples.begin(), limit->samples.end(), is_nan),
-           "numbers");
+    expect("limit_samples", std::ranges::none_of(limit->samples, is_nan), "numbers");
   }
   void content(Content& content) const {
     const auto kind = at("kind").as<std::string>();

@@ -67,7 +67,7 @@ class Cuts {
   std::vector<std::size_t> borders(std::size_t parts) const {
     std::vector<std::size_t> at = {n_};
     for (; parts > 0; --parts) at.push_back(last_cut_[parts][at.back()]);
-    std::reverse(at.begin(), at.end());
+    std::ranges::reverse(at);
     return at;
   }
 

@@ -137,9 +137,9 @@ Entry published_entry(const Record& published, const std::string& result) {
 
 void add_table(Record& record, std::string title, Rows rows, std::string note) {
   if (rows.rows.empty()) return;
-  const auto number =
-      1 + std::count_if(record.views.begin(), record.views.end(),
-                        [](const View& v) { return std::holds_alternative<Rows>(v.content); });
+  const auto number = 1 + std::ranges::count_if(record.views, [](const View& v) {
+                        return std::holds_alternative<Rows>(v.content);
+                      });
   record.views.push_back({.name = fmt::format("{}.table.{}", record.name, number),
                           .title = std::move(title),
                           .note = std::move(note),
@@ -262,8 +262,7 @@ Curve curve_of(const std::string& name, const Cell& cell, const Points& points,
 
 void add_curve(Curves& curves, Curve curve) {
   if (curve.x.empty()) return;
-  const bool bounded =
-      std::any_of(curve.low.begin(), curve.low.end(), [](double v) { return !std::isnan(v); });
+  const bool bounded = std::ranges::any_of(curve.low, [](double v) { return !std::isnan(v); });
   if (!bounded) curve.low.clear(), curve.high.clear();
   curves.series.push_back(std::move(curve));
 }

@@ -86,19 +86,9 @@ std::vector<double> zipf_weights(std::uint32_t count) {
 
 // What follows a word: mostly a space, sometimes punctuation, and lines of about 12 words.
 std::string_view separator(std::uint64_t drawn) {
-  switch (drawn % 24) {
-    case 0:
-      return ".\n";
-    case 1:
-      return "\n";
-    case 2:
-    case 3:
-      return ", ";
-    case 4:
-      return " - ";
-    default:
-      return " ";
-  }
+  constexpr std::string_view kRare[] = {".\n", "\n", ", ", ", ", " - "};
+  const std::uint64_t kind = drawn % 24;
+  return kind < std::size(kRare) ? kRare[kind] : " ";
 }
 
 }  // namespace
@@ -141,7 +131,7 @@ std::string load_text(const std::filesystem::path& directory) {
   }
   if (failed) throw core::SystemError("readdir", directory.string(), failed.value());
   if (files.empty()) throw core::UsageError(directory.string() + " has no files");
-  std::sort(files.begin(), files.end());
+  std::ranges::sort(files);
   std::string text;
   for (const auto& file : files) text.append(core::read_file(file)).push_back('\n');
   return text;

@@ -32,7 +32,7 @@ lab::Record read_input(const std::string& input) {
   std::error_code ignored;
   if (std::filesystem::is_regular_file(input, ignored)) return read_record(input);
   const auto names = lab::published_names();
-  if (std::find(names.begin(), names.end(), input) != names.end()) return lab::published(input);
+  if (std::ranges::find(names, input) != names.end()) return lab::published(input);
   throw core::UsageError(
       fmt::format("there is no file '{}', nor a published machine of that name "
                   "(see 'tabane compare --list')",
@@ -50,7 +50,7 @@ std::vector<lab::Side> read_sides(const std::vector<std::string>& inputs) {
   // Studies and surveys name their files alike, so that their folders tell more.
   for (std::size_t i = 0; i < stems.size(); ++i) {
     const std::filesystem::path folder = std::filesystem::path(inputs[i]).parent_path();
-    if (!folder.empty() && std::count(stems.begin(), stems.end(), stems[i]) > 1)
+    if (!folder.empty() && std::ranges::count(stems, stems[i]) > 1)
       names[i] = (folder.filename() / stems[i]).string();
   }
   const std::vector<std::string> labels = lab::labels_of(records, names);

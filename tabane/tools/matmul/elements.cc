@@ -175,7 +175,7 @@ void ElementWriter::write_sum(const ElementIndex& at, std::span<const SignedLimb
                               std::span<const WideExponent> shifts) {
   values_.reserve(values.size());
   while (values_.size() < values.size()) mpfr_init(&values_.emplace_back());
-  const WideExponent base = *std::max_element(shifts.begin(), shifts.end());
+  const WideExponent base = *std::ranges::max_element(shifts);
   pointers_.clear();
   std::uint64_t exact = 0;
   for (std::size_t t = 0; t < values.size(); ++t) {
@@ -205,7 +205,7 @@ void ElementWriter::write_by_mpfr(const ElementIndex& at) {
   sum_.compute(target_.at(at.i, at.j, at.part), x_, y_, target_.rounding, target_.range);
   if (target_.sketch == nullptr) return;
   const auto finite = [](const __mpfr_struct& x) { return mpfr_number_p(&x) != 0; };
-  if (!std::all_of(x_.begin(), x_.end(), finite) || !std::all_of(y_.begin(), y_.end(), finite)) {
+  if (!std::ranges::all_of(x_, finite) || !std::ranges::all_of(y_, finite)) {
     return;
   }
   const PrimeField& field = target_.sketch->field();

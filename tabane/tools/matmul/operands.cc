@@ -51,7 +51,7 @@ void shift_into_range(mpfr_ptr x, int ternary, WideExponent shift, mpfr_rnd_t ro
 }
 
 void to_integer(mpfr_srcptr x, std::int64_t low, std::span<mp_limb_t> out) {
-  std::fill(out.begin(), out.end(), 0);
+  std::ranges::fill(out, 0);
   if (mpfr_zero_p(x)) return;
   const auto* digits = static_cast<const mp_limb_t*>(mpfr_custom_get_significand(x));
   std::int64_t count = (mpfr_get_prec(x) + GMP_NUMB_BITS - 1) / GMP_NUMB_BITS;

@@ -181,13 +181,13 @@ class Planner {
 
  private:
   static std::vector<std::int64_t> sorted(std::vector<std::int64_t> widths) {
-    std::sort(widths.begin(), widths.end());
+    std::ranges::sort(widths);
     return widths;
   }
   // How many of the narrowest lines to take: all that can be taken, or some less.
   static std::vector<std::size_t> steps(const std::vector<std::int64_t>& widths) {
-    const auto most = static_cast<std::size_t>(
-        std::upper_bound(widths.begin(), widths.end(), kMostWidth) - widths.begin());
+    const auto most =
+        static_cast<std::size_t>(std::ranges::upper_bound(widths, kMostWidth) - widths.begin());
     std::vector<std::size_t> counts{most};
     for (std::size_t less = 1; less < most; less *= 2) {
       if (widths[most - less - 1] < widths[most - 1]) counts.push_back(most - less);
@@ -292,8 +292,8 @@ std::vector<TermGroup> cut(const Operands& operands, const TermGroup& all, const
 bool is_graded(const Operands& operands, const TermGroup& all) {
   constexpr std::int64_t kRandom = 64;
   const auto wide = [](const std::vector<ExponentSpan>& spans, std::int64_t bits) {
-    return std::any_of(spans.begin(), spans.end(),
-                       [&](const ExponentSpan& span) { return span.width() > bits + kRandom; });
+    return std::ranges::any_of(
+        spans, [&](const ExponentSpan& span) { return span.width() > bits + kRandom; });
   };
   return wide(all.a, operands.bits_of_a()) || wide(all.b, operands.bits_of_b());
 }

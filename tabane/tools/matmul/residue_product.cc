@@ -32,7 +32,7 @@ Planes::Planes(const std::vector<int>& counts) : Planes(all_primes(counts)) {}
 
 std::span<const int> PrimeSpread::rows_of(int rank, std::span<const int> block) const {
   const IndexRange rows = rows_of(rank);
-  const auto first = std::lower_bound(block.begin(), block.end(), rows.first);
+  const auto first = std::ranges::lower_bound(block, rows.first);
   return {first, std::lower_bound(first, block.end(), rows.end)};
 }
 

@@ -41,9 +41,8 @@ std::vector<std::string> page_names(const std::vector<std::string>& files) {
   std::set<std::string> taken;
   for (const std::string& file : files) {
     const fs::path path = fs::absolute(file).lexically_normal();
-    const auto same = std::count_if(files.begin(), files.end(), [&](const std::string& other) {
-      return fs::path(other).stem() == path.stem();
-    });
+    const auto same = std::ranges::count_if(
+        files, [&](const std::string& other) { return fs::path(other).stem() == path.stem(); });
     std::string stem = path.stem().string();
     if (same > 1) stem = path.parent_path().filename().string() + "-" + stem;
     std::string name = stem;

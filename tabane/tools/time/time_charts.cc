@@ -82,7 +82,7 @@ void add_distribution(Record& record, const std::vector<TimeContender>& contende
   Curves curves{{"time in " + shown.unit, "", is_wide(timings)}, {"share of runs", "", false}, {}};
   for (std::size_t i = 0; i < drawn(contenders); ++i) {
     std::vector<double> sorted = timings.points[i].samples;
-    std::sort(sorted.begin(), sorted.end());
+    std::ranges::sort(sorted);
     Curve curve{.name = contenders[i].name, .x = {}, .y = {}, .shape = -1};
     for (std::size_t k = 0; k < sorted.size(); ++k) {
       for (const std::size_t below : {k, k + 1}) {

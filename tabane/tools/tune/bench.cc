@@ -83,7 +83,7 @@ std::string line_of(const SyntheticCommand& command) {
     for (std::size_t i = 0; i < order.size(); ++i) order[i] = i;
     const bool ordered = !dimension.amounts.empty();
     if (ordered)
-      std::sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) {
+      std::ranges::sort(order, [&](std::size_t a, std::size_t b) {
         return dimension.amounts[a] < dimension.amounts[b];
       });
     factors.push_back({{"ordered", ordered}, {"order", order}});
@@ -123,8 +123,7 @@ std::string python_with_optuna() {
 }
 
 double share_within(const std::vector<double>& regrets, double most) {
-  const auto within =
-      std::count_if(regrets.begin(), regrets.end(), [&](double r) { return r <= most; });
+  const auto within = std::ranges::count_if(regrets, [&](double r) { return r <= most; });
   return double(within) / double(regrets.size());
 }
 
@@ -204,7 +203,7 @@ class Tuning300 {
   }
 
   void row(const std::string& name, std::vector<double> regrets) {
-    std::sort(regrets.begin(), regrets.end());
+    std::ranges::sort(regrets);
     table_.rows.push_back(
         {name, lab::Entry(double(regrets.size()), "1"), lab::Entry(core::median(regrets), "share"),
          lab::Entry(core::quantile(regrets, 0.9), "share"), lab::Entry(regrets.back(), "share"),

@@ -158,8 +158,8 @@ class Tuner {
     std::map<Parameters, double> medians;
 
     double best() const {
-      return std::min_element(medians.begin(), medians.end(),
-                              [](const auto& a, const auto& b) { return a.second < b.second; })
+      return std::ranges::min_element(
+                 medians, [](const auto& a, const auto& b) { return a.second < b.second; })
           ->second;
     }
     double of(const Parameters& parameters) const { return medians.at(parameters); }

@@ -140,7 +140,7 @@ void Search::plan_lines() {
       full.push_back(i);
   }
   for (std::vector<std::size_t>* line : {&threads, &processes, &full}) {
-    std::stable_sort(line->begin(), line->end(), [&](std::size_t a, std::size_t b) {
+    std::ranges::stable_sort(*line, [&](std::size_t a, std::size_t b) {
       const double more = space_.workers(candidates[a]), less = space_.workers(candidates[b]);
       return more != less ? more > less
                           : space_.threads(candidates[a]) > space_.threads(candidates[b]);
@@ -261,7 +261,7 @@ void Search::drop_racers() {
   const auto before = [&](std::size_t a, std::size_t b) {
     return (*surrogate_)[a].mean < (*surrogate_)[b].mean;
   };
-  const std::size_t leader = *std::min_element(racing_.begin(), racing_.end(), before);
+  const std::size_t leader = *std::ranges::min_element(racing_, before);
   const Belief at_front = (*surrogate_)[leader];
   std::erase_if(racing_, [&](std::size_t i) {
     const Belief own = (*surrogate_)[i];
@@ -314,7 +314,7 @@ void Search::tell(const Proposal& proposal, const RunResult& outcome) {
     take_in(candidate, value);
   }
   if (phase_ == Phase::racing && proposal.phase == Phase::looking &&
-      std::find(racing_.begin(), racing_.end(), candidate) == racing_.end())
+      std::ranges::find(racing_, candidate) == racing_.end())
     racing_.push_back(candidate);  // drops out again if it is what it seemed
   // Once a shape is hopeless, fewer workers are more so.
   const double seen = outcome.stopped ? value : noise_.middle(runs_of_[candidate]);
@@ -337,7 +337,7 @@ void Search::tell(const Proposal& proposal, const RunResult& outcome) {
 void Search::take_in(std::size_t candidate, double value) {
   std::vector<double>& runs = runs_of_[candidate];
   const double before = runs.empty() ? value : noise_.limit(runs);
-  const double highest = runs.empty() ? value : *std::max_element(runs.begin(), runs.end());
+  const double highest = runs.empty() ? value : *std::ranges::max_element(runs);
   runs.push_back(value);
   noise_.learn(runs_of_);
   const bool other = (highest > before) != (highest > noise_.limit(runs));

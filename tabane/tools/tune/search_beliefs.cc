@@ -130,7 +130,7 @@ const double kWorstDisturbance = std::log(4);
 
 double Noise::limit(std::span<const double> runs) const {
   std::vector<double> sorted(runs.begin(), runs.end());
-  std::sort(sorted.begin(), sorted.end());
+  std::ranges::sort(sorted);
   const double typical = sorted[sorted.size() == 2 ? 0 : sorted.size() / 2];
   return typical + std::max(kLeastDisturbance, kOutlier * std::numbers::sqrt2 * deviation_);
 }
@@ -138,8 +138,7 @@ double Noise::limit(std::span<const double> runs) const {
 double Noise::middle(std::span<const double> runs) const {
   std::vector<double> kept;
   const double most = limit(runs);
-  std::copy_if(runs.begin(), runs.end(), std::back_inserter(kept),
-               [&](double value) { return value <= most; });
+  std::ranges::copy_if(runs, std::back_inserter(kept), [&](double value) { return value <= most; });
   return core::median(kept);
 }
 
@@ -170,7 +169,7 @@ bool drifts(std::span<const double> in_order) {
   const std::size_t count = in_order.size();
   if (count < kFewestForDrift) return false;
   std::vector<double> sorted(in_order.begin(), in_order.end());
-  std::sort(sorted.begin(), sorted.end());
+  std::ranges::sort(sorted);
   double before = 0, steps = 0, squares = 0;
   for (std::size_t i = 0; i < count; ++i) {
     const auto [first, last] = std::equal_range(sorted.begin(), sorted.end(), in_order[i]);

@@ -58,8 +58,7 @@ bool Space::differs_only_in(Scale scale, const Candidate& candidate) const {
 }
 
 int Space::changes(const Candidate& candidate) const {
-  return static_cast<int>(
-      std::count_if(candidate.begin(), candidate.end(), [](int level) { return level != 0; }));
+  return static_cast<int>(std::ranges::count_if(candidate, [](int level) { return level != 0; }));
 }
 
 Factors Space::factors(const Candidate& candidate) const {

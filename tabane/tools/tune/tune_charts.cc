@@ -38,7 +38,7 @@ const Dimension* dimension_of(const Space& space, Scale scale) {
 std::vector<std::size_t> by_amount(const Dimension& dimension) {
   std::vector<std::size_t> order(dimension.levels.size());
   for (std::size_t i = 0; i < order.size(); ++i) order[i] = i;
-  std::stable_sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) {
+  std::ranges::stable_sort(order, [&](std::size_t a, std::size_t b) {
     return dimension.amounts[a] < dimension.amounts[b];
   });
   return order;
@@ -66,7 +66,7 @@ void add_heat_map(Record& record, const TuneData& data) {
     if (!data.was_run(i) || data.tuning.search->is_refused(i)) continue;
     const auto at = [&](const std::vector<std::size_t>& order, std::size_t d) {
       const auto level = static_cast<std::size_t>(data.candidate(i)[d]);
-      return std::size_t(std::find(order.begin(), order.end(), level) - order.begin());
+      return std::size_t(std::ranges::find(order, level) - order.begin());
     };
     const std::size_t row = at(rows, p), column = at(columns, t);
     std::optional<double>& value = matrix.values[row][column];
@@ -134,8 +134,8 @@ void add_race(Record& record, const TuneData& data) {
     own.push_back(run.outcome.value);
     if (data.tuning.search->is_refused(run.proposal.candidate)) continue;
     medians[run.proposal.candidate] = core::median(own);
-    const auto least = std::min_element(medians.begin(), medians.end(),
-                                        [](auto& a, auto& b) { return a.second < b.second; });
+    const auto least =
+        std::ranges::min_element(medians, [](auto& a, auto& b) { return a.second < b.second; });
     best.x.push_back(number);
     best.y.push_back(data.shown(least->second));
   }

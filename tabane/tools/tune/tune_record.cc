@@ -128,16 +128,14 @@ void add_best(Record& record, const TuneData& data) {
   std::vector<std::size_t> order;
   for (std::size_t i = 0; i < data.values.size(); ++i)
     if (data.was_run(i) && !data.tuning.search->is_refused(i)) order.push_back(i);
-  std::sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) {
+  std::ranges::sort(order, [&](std::size_t a, std::size_t b) {
     return data.tuning.search->belief(a).mean < data.tuning.search->belief(b).mean;
   });
   const std::size_t all = order.size();
   if (order.size() > kMostShown) order.resize(kMostShown);
-  if (std::find(order.begin(), order.end(), 0u) == order.end() && data.was_run(0))
-    order.push_back(0);
-  const bool raced =
-      std::any_of(data.tuning.runs.begin(), data.tuning.runs.end(),
-                  [](const TunedRun& r) { return r.proposal.phase == Phase::racing; });
+  if (std::ranges::find(order, 0u) == order.end() && data.was_run(0)) order.push_back(0);
+  const bool raced = std::ranges::any_of(
+      data.tuning.runs, [](const TunedRun& r) { return r.proposal.phase == Phase::racing; });
   Rows rows{{"candidate", "runs", data.header.goal}, {}};
   if (raced) rows.columns.push_back("gain in the same rounds");
   for (const std::size_t i : order) {

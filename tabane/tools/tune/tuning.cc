@@ -236,8 +236,8 @@ void Proof::leave_out_load(std::span<const double> in_order) {
   std::vector<double> steps;
   for (std::size_t i = 1; i < in_order.size(); ++i)
     steps.push_back(std::abs(std::log(in_order[i] / in_order[i - 1])));
-  const double limit = *std::min_element(in_order.begin(), in_order.end()) *
-                       std::exp(kQuietSpread * core::median(steps));
+  const double limit =
+      *std::ranges::min_element(in_order) * std::exp(kQuietSpread * core::median(steps));
   std::vector<double> quiet(in_order.begin(), in_order.end());
   std::erase_if(quiet, [&](double value) { return value > limit; });
   const double usual = core::median(quiet);

@@ -96,7 +96,7 @@ inline void* huge_pages(std::size_t bytes) {
 }
 
 inline double median(std::vector<double> samples) {
-  std::sort(samples.begin(), samples.end());
+  std::ranges::sort(samples);
   return samples.empty() ? 0 : samples[samples.size() / 2];
 }
 

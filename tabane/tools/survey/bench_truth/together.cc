@@ -184,9 +184,8 @@ void tell(const truth::Arguments& arguments) {
   const auto seconds = truth::timed(
       arguments, 5, truth::keep_memory(bytes),
       [&](int variant, int, void* memory) { variants[variant](memory, bytes, passes); });
-  const auto& best = *std::min_element(
-      seconds.begin(), seconds.end(),
-      [](const auto& a, const auto& b) { return truth::median(a) < truth::median(b); });
+  const auto& best = *std::ranges::min_element(
+      seconds, [](const auto& a, const auto& b) { return truth::median(a) < truth::median(b); });
   truth::print("read", truth::rates(arguments, static_cast<double>(bytes * passes), best));
 }
 
