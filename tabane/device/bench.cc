@@ -328,8 +328,8 @@ void ask_about_commands(Panel& panel) {
   const core::Topology topology = core::Topology::detect();
   for (const core::Pu& pu : topology.pus()) pus.push_back(pu.os_index);
   core::PinnedPool pool(pus);
-  Usage total;
-  Workplace place(panel.settings(), pool, total);
+  Asking asking{panel, pool, {}};
+  Workplace place(panel.settings(), asking);
   place.fill(16, 256, std::uint64_t{64} << 10);
   Bus bus;
   for (const CipherKind& kind : all_ciphers()) {

@@ -1,16 +1,13 @@
-// What a tree has beside the content of its files: modes, times, links, extended attributes.
+// What files and directories have beside their content: modes and extended attributes.
 #pragma once
 
 #include <sys/stat.h>
 #include <sys/types.h>
 
-#include <cstdint>
-#include <functional>
+#include <string>
 #include <vector>
 
-#include "tabane/crypto/keys.h"
-#include "tabane/tools/encrypt/manifest_file.h"
-#include "tabane/tools/encrypt/tree.h"
+#include "tabane/tools/encrypt/manifest_format.h"
 
 namespace tabane::encrypt {
 
@@ -40,32 +37,6 @@ bool is_unfinished(int root);
 std::vector<Attribute> read_attributes(int file, const std::string& path);
 // throws: core::SystemError.
 void write_attributes(int file, const std::vector<Attribute>& attributes, const std::string& path);
-
-struct Restoring {
-  ModePolicy modes;
-  bool replaces;         // what is there: symbolic links with another target, other files
-  bool root_attributes;  // the root gets mode and times, too
-  bool extended;         // directories get extended attributes
-  const crypto::KeyFiles& key_files;                    // which nothing replaces
-  std::function<bool(std::uint32_t file)> is_restored;  // whether OUT has a file of the tree
-};
-
-// Makes symbolic links and the further names of files; gives directories modes and times.
-// tree: the sealed one, whose directories are made below out_root where they are missing. To be
-// called when all files are written, so that none is written through a link. What cannot be
-// restored is told in failures. selection: of the scan. throws: as TreeManifest::merge_with().
-void restore_links_and_directories(TreeManifest& manifest, const Tree& tree,
-                                   const Selection& selection, int out_root, const Restoring& how,
-                                   std::vector<Failure>& failures);
-
-// Gives the directories, which were made as the files needed them, the modes and times of the
-// input; makes those that have no file. From the leaves up, as writing into one changes its time.
-// A root that no job has made keeps its own.
-void finish_directories(const Tree& tree, int in_root, int out_root, bool made_root,
-                        const ModePolicy& modes, std::vector<Failure>& failures);
-
-// With hidden names, the root's mode is in the manifest alone.
-void close_root(int root, std::vector<Failure>& failures);
 
 // Lets the owner change a directory for a scope.
 class WritableForNow {

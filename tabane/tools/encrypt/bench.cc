@@ -2,15 +2,11 @@
 // and the AES that is inside.
 #include <fmt/format.h>
 
-#include <optional>
-
 #include "tabane/core/error.h"
 #include "tabane/core/topology.h"
 #include "tabane/core/units.h"
 #include "tabane/crypto/engine.h"
-#include "tabane/tools/encrypt/bench_memory.h"
 #include "tabane/tools/encrypt/bench_place.h"
-#include "tabane/tools/encrypt/bench_trees.h"
 
 namespace tabane::bench {
 namespace {
@@ -18,35 +14,22 @@ namespace {
 constexpr std::uint64_t kMiB = std::uint64_t{1} << 20;
 constexpr double kResidentLimit = 48.0 * kMiB;
 
-struct Bench {
-  Panel& panel;
-  core::PinnedPool& pool;
-  Usage total;  // of all runs of tabane
+// "what, verb cipher"
+std::string question_name(const std::string& what, Direction direction, const CipherKind& kind) {
+  return what + ", " + verb(direction) + " " + kind.name;
+}
 
-  // Whether one of the questions "what, verb cipher" is to be measured.
-  bool wants_one(const std::string& what, const std::vector<CipherKind>& kinds) const {
-    bool wanted = false;
-    for (const CipherKind& kind : kinds) {
-      for (const Direction direction : {Direction::encrypt, Direction::decrypt}) {
-        wanted |= panel.wants(question_name(what, direction, kind));
-      }
-    }
-    return wanted;
-  }
-  // Says once for each of these questions why it is not measured.
-  void skip(const std::string& what, const std::vector<CipherKind>& kinds,
-            const std::string& reason) {
-    for (const CipherKind& kind : kinds) {
-      for (const Direction direction : {Direction::encrypt, Direction::decrypt}) {
-        panel.skip(question_name(what, direction, kind), reason);
-      }
+// In both directions.
+std::vector<std::string> question_names(const std::string& what,
+                                        const std::vector<CipherKind>& kinds) {
+  std::vector<std::string> names;
+  for (const CipherKind& kind : kinds) {
+    for (const Direction direction : {Direction::encrypt, Direction::decrypt}) {
+      names.push_back(question_name(what, direction, kind));
     }
   }
-  static std::string question_name(const std::string& what, Direction direction,
-                                   const CipherKind& kind) {
-    return what + ", " + verb(direction) + " " + kind.name;
-  }
-};
+  return names;
+}
 
 // Of an answered question: what the command takes in parts of its two halves done one after the
 // other.
@@ -65,10 +48,10 @@ void tell_against_halves(Panel& panel, const std::vector<lab::Comparison>& answe
   }
 }
 
-void ask_large_files(Bench& bench, Workplace& place, const CipherKind& kind, Direction direction,
+void ask_large_files(Asking& asking, Workplace& place, const CipherKind& kind, Direction direction,
                      const std::string& name) {
   Question question{name, "B/s", place.tabane(kind, direction, {}), {}};
-  question.measure = whole_commands(bench.panel.settings());
+  question.measure = whole_commands(asking.panel.settings());
   question.peers = {place.parallel_cp(direction, 0.9), place.openssl_enc(kind, direction, 4)};
   // Without the copying that the summary compares with.
   question.peers.push_back(place.tabane(kind, direction, {"-q"}));
@@ -85,9 +68,9 @@ void ask_large_files(Bench& bench, Workplace& place, const CipherKind& kind, Dir
       question.peers.back().missing = "not built in, or not for this processor";
     }
   }
-  question.peers.push_back(aes_alone(kind, direction, place.bytes(), bench.pool));
+  question.peers.push_back(aes_alone(kind, direction, place.bytes(), asking.pool));
   question.peers.push_back(place.copy_alone(direction));
-  tell_against_halves(bench.panel, bench.panel.ask(question));
+  tell_against_halves(asking.panel, asking.panel.ask(question));
 }
 
 // Samples of one contender that ran again and again.
@@ -117,102 +100,95 @@ void tell_spread(Panel& panel, const std::string& name, const core::Series& seri
                     static_cast<double>(core::outliers_far_fence(series.samples).size()), "1"));
 }
 
-void repeat_large_files(Bench& bench, Workplace& place, const std::string& name) {
-  core::MeasureOptions options = whole_commands(bench.panel.settings());
+void repeat_large_files(Asking& asking, Workplace& place, const std::string& name) {
+  core::MeasureOptions options = whole_commands(asking.panel.settings());
   options.confidence_target = 0;
-  options.min_epochs = options.max_epochs = bench.panel.settings().quick ? 25 : 100;
+  options.min_epochs = options.max_epochs = asking.panel.settings().quick ? 25 : 100;
   const Contender ours = place.tabane(gcm(), Direction::encrypt, {});
   const Contender cp = place.parallel_cp(Direction::encrypt, 0);
   const auto series = core::measure_interleaved(
       {{ours.name, ours.work, ours.before}, {cp.name, cp.work, cp.before}}, options);
-  tell_spread(bench.panel, name, series[0], true);
-  tell_spread(bench.panel, name, series[1], false);
+  tell_spread(asking.panel, name, series[0], true);
+  tell_spread(asking.panel, name, series[1], false);
 }
 
-void ask_about_large_files(Bench& bench) {
+void ask_about_large_files(Asking& asking) {
   const std::string what = "100 files of 4 MiB";
   const std::string again = what + ", again and again";
-  const bool compared = bench.wants_one(what, all_ciphers());
-  const bool repeated = bench.panel.wants(again);
-  if (!compared && !repeated) return;
-  Workplace place(bench.panel.settings(), bench.pool, bench.total);
-  const std::string missing = place.missing(100 * 4 * kMiB);
-  if (!missing.empty()) return bench.skip(what, all_ciphers(), missing);
-  place.fill(0, 100, 4 * kMiB);
-  for (const CipherKind& kind : all_ciphers()) {
-    if (!bench.wants_one(what, {kind})) continue;
-    place.seal(kind);
-    for (const Direction direction : {Direction::encrypt, Direction::decrypt}) {
-      const std::string name = Bench::question_name(what, direction, kind);
-      if (bench.panel.wants(name)) ask_large_files(bench, place, kind, direction, name);
+  std::vector<std::string> names = question_names(what, all_ciphers());
+  names.push_back(again);
+  at_workplace(asking, names, 100 * 4 * kMiB, [&](Workplace& place) {
+    place.fill(0, 100, 4 * kMiB);
+    for (const CipherKind& kind : all_ciphers()) {
+      if (!asking.wants_any(question_names(what, {kind}))) continue;
+      place.seal(kind);
+      for (const Direction direction : {Direction::encrypt, Direction::decrypt}) {
+        const std::string name = question_name(what, direction, kind);
+        if (asking.panel.wants(name)) ask_large_files(asking, place, kind, direction, name);
+      }
     }
-  }
-  if (repeated) repeat_large_files(bench, place, again);
+    if (asking.panel.wants(again)) repeat_large_files(asking, place, again);
+  });
 }
 
-void ask_about_small_files(Bench& bench) {
+void ask_about_small_files(Asking& asking) {
   const std::string what = "20000 files of 1 KiB";
-  if (!bench.wants_one(what, {gcm()})) return;
-  Workplace place(bench.panel.settings(), bench.pool, bench.total);
-  const std::string missing = place.missing(20000 * 2 * 4096);
-  if (!missing.empty()) return bench.skip(what, {gcm()}, missing);
-  place.fill(100, 200, 1024);
-  place.seal(gcm());
-  for (const Direction direction : {Direction::encrypt, Direction::decrypt}) {
-    Question question{Bench::question_name(what, direction, gcm()),
-                      "files/s",
-                      place.tabane(gcm(), direction, {}),
-                      {}};
-    question.measure = whole_commands(bench.panel.settings());
-    question.peers = {place.cp(direction, 1), place.parallel_cp(direction, 0.8),
-                      place.tabane(gcm(), direction, {"-q"}),
-                      place.tabane(gcm(), direction, {"-t", "1"})};
-    question.ours.amount = static_cast<double>(place.files());
-    for (Contender& peer : question.peers) peer.amount = question.ours.amount;
-    bench.panel.ask(question);
-  }
+  at_workplace(asking, question_names(what, {gcm()}), 20000 * 2 * 4096, [&](Workplace& place) {
+    place.fill(100, 200, 1024);
+    place.seal(gcm());
+    for (const Direction direction : {Direction::encrypt, Direction::decrypt}) {
+      Question question{
+          question_name(what, direction, gcm()), "files/s", place.tabane(gcm(), direction, {}), {}};
+      question.measure = whole_commands(asking.panel.settings());
+      question.peers = {place.cp(direction, 1), place.parallel_cp(direction, 0.8),
+                        place.tabane(gcm(), direction, {"-q"}),
+                        place.tabane(gcm(), direction, {"-t", "1"})};
+      question.ours.amount = static_cast<double>(place.files());
+      for (Contender& peer : question.peers) peer.amount = question.ours.amount;
+      asking.panel.ask(question);
+    }
+  });
 }
 
-void ask_about_one_file(Bench& bench) {
-  const std::uint64_t bytes = (bench.panel.settings().quick ? 1024 : 4096) * kMiB;
+void ask_about_one_file(Asking& asking) {
+  const std::uint64_t bytes = (asking.panel.settings().quick ? 1024 : 4096) * kMiB;
   const std::string what = "1 file of " + core::format_bytes(bytes);
-  if (!bench.wants_one(what, {gcm()})) return;
-  Workplace place(bench.panel.settings(), bench.pool, bench.total);
-  const std::string missing = place.missing(bytes);
-  if (!missing.empty()) return bench.skip(what, {gcm()}, missing);
-  place.fill_one_file(bytes);
-  place.seal(gcm());
-  for (const Direction direction : {Direction::encrypt, Direction::decrypt}) {
-    Usage ours, cp;
-    Question question{Bench::question_name(what, direction, gcm()),
-                      "B/s",
-                      place.tabane(gcm(), direction, {}, &ours),
-                      {}};
-    question.measure = whole_commands(bench.panel.settings());
-    question.peers = {place.cp(direction, 1, &cp), aes_alone(gcm(), direction, bytes, bench.pool)};
-    if (bench.panel.ask(question).empty()) continue;
-    const double cores = static_cast<double>(bench.pool.size());
-    bench.panel.tell({.question = question.name,
-                      .unit = "1",
-                      .figure = "tabane: cores busy",
-                      .value = ours.cores_busy(),
-                      .limit = 0.9 * cores,
-                      .at_least = true});
-    bench.panel.tell({.question = question.name,
-                      .unit = "1",
-                      .figure = "cp: cores busy",
-                      .value = cp.cores_busy()});
-  }
+  at_workplace(asking, question_names(what, {gcm()}), bytes, [&](Workplace& place) {
+    place.fill_one_file(bytes);
+    place.seal(gcm());
+    for (const Direction direction : {Direction::encrypt, Direction::decrypt}) {
+      Usage ours, cp;
+      Question question{question_name(what, direction, gcm()),
+                        "B/s",
+                        place.tabane(gcm(), direction, {}, &ours),
+                        {}};
+      question.measure = whole_commands(asking.panel.settings());
+      question.peers = {place.cp(direction, 1, &cp),
+                        aes_alone(gcm(), direction, bytes, asking.pool)};
+      if (asking.panel.ask(question).empty()) continue;
+      const double cores = static_cast<double>(asking.pool.size());
+      asking.panel.tell({.question = question.name,
+                         .unit = "1",
+                         .figure = "tabane: cores busy",
+                         .value = ours.cores_busy(),
+                         .limit = 0.9 * cores,
+                         .at_least = true});
+      asking.panel.tell({.question = question.name,
+                         .unit = "1",
+                         .figure = "cp: cores busy",
+                         .value = cp.cores_busy()});
+    }
+  });
 }
 
 // 2 GiB in many files: what a run holds at most, and what each further file takes.
-void ask_about_many_files(Bench& bench) {
+void ask_about_many_files(Asking& asking) {
   constexpr std::size_t kFolders = 400, kFiles = 500, kFew = kFolders / 10;
   constexpr std::uint64_t kBytes = 2048 * kMiB / (kFolders * kFiles);
   const std::string name = "200000 files of 10 KiB, encrypt aes-256-gcm";
-  if (!bench.panel.wants(name)) return;
+  if (!asking.panel.wants(name)) return;
   const auto peak_of = [&](std::size_t folders) {
-    Workplace place(bench.panel.settings(), bench.pool, bench.total);
+    Workplace place(asking.panel.settings(), asking);
     const std::string missing = place.missing(folders * kFiles * (kBytes + 4096));
     if (!missing.empty()) throw core::Error(missing);
     place.fill(folders, kFiles, kBytes);
@@ -222,18 +198,18 @@ void ask_about_many_files(Bench& bench) {
   };
   try {
     const double few = peak_of(kFew), all = peak_of(kFolders);
-    bench.panel.tell({.question = name,
-                      .unit = "B",
-                      .figure = "resident memory, at most",
-                      .value = all,
-                      .limit = 64.0 * kMiB});
-    bench.panel.tell({.question = name,
-                      .unit = "B",
-                      .figure = "resident memory, each file beyond 20000",
-                      .value = (all - few) / ((kFolders - kFew) * kFiles),
-                      .limit = 40});
+    asking.panel.tell({.question = name,
+                       .unit = "B",
+                       .figure = "resident memory, at most",
+                       .value = all,
+                       .limit = 64.0 * kMiB});
+    asking.panel.tell({.question = name,
+                       .unit = "B",
+                       .figure = "resident memory, each file beyond 20000",
+                       .value = (all - few) / ((kFolders - kFew) * kFiles),
+                       .limit = 40});
   } catch (const core::Error& reason) {
-    bench.panel.skip(name, reason.what());
+    asking.panel.skip(name, reason.what());
   }
 }
 
@@ -243,19 +219,19 @@ void ask_all(Panel& panel) {
   for (const core::Pu& pu : topology.pus()) pus.push_back(pu.os_index);
   ask_streams(panel, pus.back());
   core::PinnedPool pool(pus);
-  Bench bench{panel, pool, {}};
-  panel.part("large files", [&] { ask_about_large_files(bench); });
-  panel.part("small files", [&] { ask_about_small_files(bench); });
-  panel.part("one file", [&] { ask_about_one_file(bench); });
-  panel.part("many files", [&] { ask_about_many_files(bench); });
-  panel.part("a disk", [&] { ask_disk(panel, pool, bench.total); });
-  panel.part("trees", [&] { ask_trees(panel, pool, bench.total); });
+  Asking asking{panel, pool, {}};
+  panel.part("large files", [&] { ask_about_large_files(asking); });
+  panel.part("small files", [&] { ask_about_small_files(asking); });
+  panel.part("one file", [&] { ask_about_one_file(asking); });
+  panel.part("many files", [&] { ask_about_many_files(asking); });
+  panel.part("a disk", [&] { ask_disk(asking); });
+  panel.part("trees", [&] { ask_trees(asking); });
   const std::string name = "all works above";
-  if (bench.total.peak_resident_bytes > 0 && panel.wants(name)) {
+  if (asking.total.peak_resident_bytes > 0 && panel.wants(name)) {
     panel.tell({.question = name,
                 .unit = "B",
                 .figure = "tabane: resident memory, at most",
-                .value = static_cast<double>(bench.total.peak_resident_bytes),
+                .value = static_cast<double>(asking.total.peak_resident_bytes),
                 .limit = kResidentLimit});
   }
 }

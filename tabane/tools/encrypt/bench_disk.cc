@@ -2,12 +2,9 @@
 
 #include <exception>
 
-#include "bench/scratch.h"
 #include "tabane/core/error.h"
 #include "tabane/core/temporary_file.h"
-#include "tabane/tools/encrypt/bench_memory.h"
 #include "tabane/tools/encrypt/bench_place.h"
-#include "tabane/tools/encrypt/bench_trees.h"
 
 namespace tabane::bench {
 namespace {
@@ -52,23 +49,23 @@ Contender copy_to_disk(const Workplace& place, bool sync) {
 
 }  // namespace
 
-void ask_disk(Panel& panel, core::PinnedPool& pool, Usage& total) {
+void ask_disk(Asking& asking) {
+  Panel& panel = asking.panel;
   const std::string what =
       fmt::format("{} files of 4 MiB on ext4, encrypt aes-256-gcm", kDiskFiles);
   const std::string synced = what + ", --fsync";
-  const bool wants = panel.wants(what), wants_synced = panel.wants(synced);
-  if (!wants && !wants_synced) return;
+  if (!asking.wants_any({what, synced})) return;
   try {
     const core::ScratchFolder folder("tabane-bench", panel.settings().directory);
     const Disk disk(folder.path());
     Settings settings = panel.settings();
     settings.directory = disk.path();
-    Workplace place(settings, pool, total);
+    Workplace place(settings, asking);
     const std::string missing = place.missing(kDiskFiles * kDiskFileBytes);
     if (!missing.empty()) throw core::Error(missing);
     place.fill(0, kDiskFiles, kDiskFileBytes);
     for (const bool sync : {false, true}) {
-      if (!(sync ? wants_synced : wants)) continue;
+      if (!panel.wants(sync ? synced : what)) continue;
       std::vector<std::string> options{"-q"};
       if (sync) options.push_back("--fsync");
       Question question{sync ? synced : what,
@@ -79,8 +76,7 @@ void ask_disk(Panel& panel, core::PinnedPool& pool, Usage& total) {
       panel.ask(question);
     }
   } catch (const std::exception& reason) {
-    if (wants) panel.skip(what, reason.what());
-    if (wants_synced) panel.skip(synced, reason.what());
+    asking.skip({what, synced}, reason.what());
   }
 }
 

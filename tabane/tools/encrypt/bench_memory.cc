@@ -3,9 +3,9 @@
 #include <openssl/crypto.h>
 #include <openssl/evp.h>
 
-#include <algorithm>
 #include <array>
 #include <atomic>
+#include <functional>
 #include <memory>
 
 #include "tabane/core/binding.h"
@@ -33,38 +33,29 @@ std::span<const std::byte> key_of(const CipherKind& kind) {
   return std::span(kKey).first(kind.key_bytes);
 }
 
-// One worker's cipher and buffers; process() goes over kPiece bytes times pieces().
-class Worker {
- public:
-  virtual ~Worker() = default;
-  virtual std::size_t pieces() const = 0;
-  virtual void process() = 0;
+// What one worker does again and again in its caches: `process` works on so many bytes.
+struct Worker {
+  std::size_t bytes;
+  std::function<void()> process;
 };
 
-class ChunkWorker : public Worker {
- public:
-  explicit ChunkWorker(Direction direction)
-      : direction_(direction),
-        plain_(memory_.as<std::byte>().first(kPiece)),
-        sealed_(memory_.as<std::byte>().subspan(kPiece + kStep, kPiece + crypto::kTagBytes)) {
-    cipher_.set_key(kKey);
-    cipher_.seal(0, false, plain_, sealed_);
-  }
-  std::size_t pieces() const override { return 1; }
-  void process() override {
-    if (direction_ == Direction::encrypt) {
-      cipher_.seal(0, false, plain_, sealed_);
-    } else if (!cipher_.open(0, false, sealed_, plain_)) {
-      throw core::Error("a sealed chunk does not open");
-    }
-  }
-
- private:
-  Direction direction_;
-  core::Region memory_{3 * kPiece};
-  std::span<std::byte> plain_, sealed_;
-  crypto::ChunkCipher cipher_;
-};
+Worker chunk_worker(Direction direction) {
+  struct Chunk {
+    core::Region memory{3 * kPiece};
+    crypto::ChunkCipher cipher;
+  };
+  const auto own = std::make_shared<Chunk>();
+  const std::span<std::byte> all = own->memory.as<std::byte>(), plain = all.first(kPiece),
+                             sealed = all.subspan(kPiece + kStep, kPiece + crypto::kTagBytes);
+  const auto seal = [=] { own->cipher.seal(0, false, plain, sealed); };
+  own->cipher.set_key(kKey);
+  seal();
+  if (direction == Direction::encrypt) return {kPiece, seal};
+  return {kPiece, [=] {
+            if (own->cipher.open(0, false, sealed, plain)) return;
+            throw core::Error("a sealed chunk does not open");
+          }};
+}
 
 // Streams of one length that stand apart, each with its chain.
 class Streams {
@@ -84,44 +75,29 @@ class Streams {
   std::vector<crypto::ChainPiece> pieces_;
 };
 
-class ChainWorker : public Worker {
- public:
-  ChainWorker(const CipherKind& kind, Direction direction)
-      : direction_(direction),
-        cipher_(key_of(kind)),
-        streams_(direction == Direction::encrypt ? cipher_.lanes() : 1, kPiece) {}
-  std::size_t pieces() const override { return streams_.pieces().size(); }
-  void process() override {
-    if (direction_ == Direction::encrypt) {
-      cipher_.encrypt(streams_.pieces());
-    } else {
-      cipher_.decrypt(streams_.pieces()[0]);
-    }
-  }
-
- private:
-  Direction direction_;
-  crypto::CbcCipher cipher_;
-  Streams streams_;
-};
+Worker chain_worker(const CipherKind& kind, Direction direction) {
+  const auto cipher = std::make_shared<crypto::CbcCipher>(key_of(kind));
+  const bool encrypts = direction == Direction::encrypt;
+  const auto streams = std::make_shared<Streams>(encrypts ? cipher->lanes() : 1, kPiece);
+  if (encrypts) return {cipher->lanes() * kPiece, [=] { cipher->encrypt(streams->pieces()); }};
+  return {kPiece, [=] { cipher->decrypt(streams->pieces()[0]); }};
+}
 
 class EvpStream {
  public:
   explicit EvpStream(const CipherKind& kind) : context_(EVP_CIPHER_CTX_new()) {
     const crypto::Block iv{};
     const EVP_CIPHER* cipher = kind.key_bytes == 16 ? EVP_aes_128_cbc() : EVP_aes_256_cbc();
-    if (!context_ || EVP_EncryptInit_ex(context_.get(), cipher, nullptr,
-                                        reinterpret_cast<const unsigned char*>(kKey.data()),
-                                        reinterpret_cast<const unsigned char*>(iv.data())) != 1) {
+    if (!context_ || EVP_EncryptInit_ex(context_.get(), cipher, nullptr, crypto::in(kKey),
+                                        crypto::in(iv)) != 1) {
       throw core::Error("OpenSSL has no " + kind.name);
     }
     EVP_CIPHER_CTX_set_padding(context_.get(), 0);
   }
   void encrypt(const crypto::ChainPiece& piece) {
     int written = 0;
-    EVP_EncryptUpdate(context_.get(), reinterpret_cast<unsigned char*>(piece.out), &written,
-                      reinterpret_cast<const unsigned char*>(piece.in),
-                      static_cast<int>(piece.bytes));
+    EVP_EncryptUpdate(context_.get(), crypto::out({piece.out, piece.bytes}), &written,
+                      crypto::in({piece.in, piece.bytes}), static_cast<int>(piece.bytes));
   }
 
  private:
@@ -164,20 +140,15 @@ CipherKind gcm() { return all_ciphers().back(); }
 
 Contender aes_alone(const CipherKind& kind, Direction direction, std::uint64_t bytes,
                     core::PinnedPool& pool) {
-  const auto workers = std::make_shared<std::vector<std::unique_ptr<Worker>>>();
+  std::vector<Worker> workers;
   for (std::size_t i = 0; i < pool.size(); ++i) {
-    if (kind.chained()) {
-      workers->push_back(std::make_unique<ChainWorker>(kind, direction));
-    } else {
-      workers->push_back(std::make_unique<ChunkWorker>(direction));
-    }
+    workers.push_back(kind.chained() ? chain_worker(kind, direction) : chunk_worker(direction));
   }
   const auto once = [workers, bytes, &pool] {
     std::atomic<std::uint64_t> taken{0};
     pool.run([&](std::size_t i) {
-      Worker& worker = *(*workers)[i];
-      const std::uint64_t step = worker.pieces() * kPiece;
-      while (taken.fetch_add(step, std::memory_order_relaxed) < bytes) worker.process();
+      const Worker& worker = workers[i];
+      while (taken.fetch_add(worker.bytes, std::memory_order_relaxed) < bytes) worker.process();
     });
   };
   return {.name = "AES alone in memory, all cores",

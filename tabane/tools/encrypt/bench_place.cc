@@ -2,7 +2,6 @@
 
 #include <fcntl.h>
 #include <fmt/format.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <atomic>
@@ -69,10 +68,26 @@ std::string version_of(const std::string& program) {
   return version_said_by(program + (by_word ? " version" : " --version"));
 }
 
-Workplace::Workplace(const Settings& settings, core::PinnedPool& pool, Usage& total)
+bool Asking::wants_any(const std::vector<std::string>& questions) const {
+  return std::ranges::any_of(questions, [&](const auto& name) { return panel.wants(name); });
+}
+
+void Asking::skip(const std::vector<std::string>& questions, const std::string& reason) const {
+  for (const std::string& question : questions) panel.skip(question, reason);
+}
+
+void at_workplace(Asking& asking, const std::vector<std::string>& questions, std::uint64_t bytes,
+                  const std::function<void(Workplace&)>& ask) {
+  if (!asking.wants_any(questions)) return;
+  Workplace place(asking.panel.settings(), asking);
+  const std::string missing = place.missing(bytes);
+  missing.empty() ? ask(place) : asking.skip(questions, missing);
+}
+
+Workplace::Workplace(const Settings& settings, Asking& asking)
     : program_(settings.program),
-      pool_(pool),
-      total_(total),
+      pool_(asking.pool),
+      total_(asking.total),
       scratch_("tabane-bench", settings.directory),
       plain_(scratch_ / "plain"),
       sealed_(scratch_ / "sealed"),

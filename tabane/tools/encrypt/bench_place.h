@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -24,13 +25,24 @@ core::MeasureOptions whole_commands(const Settings& settings);
 // What the program says of its version.
 std::string version_of(const std::string& program);
 
+// Who asks: the panel, one worker a PU, and what all runs of tabane have used.
+struct Asking {
+  Panel& panel;
+  core::PinnedPool& pool;
+  Usage total;
+
+  bool wants_any(const std::vector<std::string>& questions) const;
+  // Says of each of the questions why it is not measured.
+  void skip(const std::vector<std::string>& questions, const std::string& reason) const;
+};
+
 // Plain files, what they were sealed to, and one place for all outputs, which is cleared before
 // each command, outside its time.
 class Workplace {
  public:
-  // pool: one worker a PU; commands that work in parallel are given as many processes.
-  // total: gets what all runs of tabane use. Both outlive the place.
-  Workplace(const Settings& settings, core::PinnedPool& pool, Usage& total);
+  // Commands that work in parallel are given as many processes as there are workers. asking:
+  // outlives the place.
+  Workplace(const Settings& settings, Asking& asking);
 
   // Why `bytes` of plain files cannot be worked on here; empty: they can.
   std::string missing(std::uint64_t bytes) const;
@@ -101,5 +113,17 @@ class Workplace {
   std::vector<std::string> names_;  // files below it
   std::uint64_t bytes_ = 0;
 };
+
+// If one of the questions is wanted, calls `ask` with a place that has room for `bytes` of plain
+// files; skips them where there is none.
+void at_workplace(Asking& asking, const std::vector<std::string>& questions, std::uint64_t bytes,
+                  const std::function<void(Workplace&)>& ask);
+
+// Sealed trees against other programs that encrypt files, and against programs that compare or list
+// trees.
+void ask_trees(Asking& asking);
+
+// Files on ext4, mounted from a file, against copying them, with and without waiting for the disk.
+void ask_disk(Asking& asking);
 
 }  // namespace tabane::bench

@@ -11,9 +11,9 @@
 #include "bench/served.h"
 #include "tabane/comm/launch.h"
 #include "tabane/core/error.h"
+#include "tabane/tools/encrypt/coordinator.h"
 #include "tabane/tools/encrypt/job.h"
 #include "tabane/tools/encrypt/request_test.h"
-#include "tabane/tools/encrypt/worker.h"
 
 namespace tabane::bench {
 namespace {

@@ -1,13 +1,11 @@
-#include "tabane/tools/encrypt/bench_trees.h"
-
 #include <algorithm>
 #include <exception>
+#include <functional>
 #include <iterator>
 #include <utility>
 
 #include "tabane/core/error.h"
 #include "tabane/core/file.h"
-#include "tabane/tools/encrypt/bench_memory.h"
 #include "tabane/tools/encrypt/bench_place.h"
 
 namespace tabane::bench {
@@ -16,9 +14,15 @@ namespace {
 // The unmounting program of FUSE 3 or 2.
 std::string fusermount() { return in_path("fusermount3") ? "fusermount3" : "fusermount"; }
 
-// Makes `contender` one that says why it is missing.
-void leave_out(Contender& contender, const std::exception& reason) {
-  contender.missing = reason.what();
+// Runs the commands that a contender needs before it can take part; one that fails says why it is
+// missing.
+void prepare(Contender& contender, const std::function<void()>& commands) {
+  if (!contender.missing.empty()) return;
+  try {
+    commands();
+  } catch (const core::Error& error) {
+    contender.missing = error.what();
+  }
 }
 
 // Keys, repositories and a mount in the folder of a place; each program gets its plain files.
@@ -77,13 +81,10 @@ Contender OtherPrograms::age(double target) const {
                     ? place_.contender("age", age_of(place_.names()[0]), target)
                     : place_.contender("xargs -P" + processes + " age", many, target);
   if (!in_path("age") || !in_path("age-keygen")) e.missing = "age was not found";
-  if (!e.missing.empty()) return e;
-  try {
+  prepare(e, [&] {
     run_command({"age-keygen", "-o", identity});
     run_command({"age-keygen", "-y", "-o", recipient, identity});
-  } catch (const core::Error& error) {
-    leave_out(e, error);
-  }
+  });
   e.before = [&place = place_] {
     make_empty(place.out());
     for (const std::string& name : place.names()) {
@@ -99,14 +100,11 @@ Contender OtherPrograms::gocryptfs(double target) {
       place_.contender("cp -r into gocryptfs", {"cp", "-r", place_.plain(), copy}, target);
   if (!in_path("gocryptfs")) e.missing = "gocryptfs was not found";
   if (!in_path(fusermount())) e.missing = "fusermount3 was not found";
-  if (!e.missing.empty()) return e;
-  try {
+  prepare(e, [&] {
     mount_gocryptfs();
-  } catch (const core::Error& error) {
-    leave_out(e, error);
-  }
-  e.before = [copy] { remove_tree(copy); };
-  e.how += "; " + version_of("gocryptfs");
+    e.before = [copy] { remove_tree(copy); };
+    e.how += "; " + version_of("gocryptfs");
+  });
   return e;
 }
 
@@ -124,13 +122,10 @@ Contender OtherPrograms::rclone(double target) const {
   Contender e =
       place_.contender("rclone copy to crypt",
                        {"rclone", "--config", config, "copy", place_.plain(), "bench:"}, target);
-  if (!e.missing.empty()) return e;
-  try {
+  prepare(e, [&] {
     run_command({"rclone", "--config", config, "config", "create", "bench", "crypt", "remote",
                  store, "password", "example"});
-  } catch (const core::Error& error) {
-    leave_out(e, error);
-  }
+  });
   e.before = [store] { make_empty(store); };
   return e;
 }
@@ -161,48 +156,42 @@ core::MeasureOptions few_commands(const Settings& settings) {
   return options;
 }
 
-void ask_about_large_files(Panel& panel, core::PinnedPool& pool, Usage& total) {
+void ask_about_large_files(Asking& asking) {
   const std::string name = "100 files of 4 MiB beside other programs, encrypt aes-256-gcm";
-  if (!panel.wants(name)) return;
-  Workplace place(panel.settings(), pool, total);
-  const std::string missing = place.missing(2 * 100 * 4 * kMiB);
-  if (!missing.empty()) return panel.skip(name, missing);
-  place.fill(0, 100, 4 * kMiB);
-  OtherPrograms programs(place);
-  Question question{name, "B/s", place.tabane(gcm(), Direction::encrypt, {}), {}};
-  question.measure = few_commands(panel.settings());
-  question.peers = {programs.age(2), programs.gocryptfs(3), programs.rclone(3), programs.restic(3)};
-  panel.ask(question);
+  at_workplace(asking, {name}, 2 * 100 * 4 * kMiB, [&](Workplace& place) {
+    place.fill(0, 100, 4 * kMiB);
+    OtherPrograms programs(place);
+    Question question{name, "B/s", place.tabane(gcm(), Direction::encrypt, {}), {}};
+    question.measure = few_commands(asking.panel.settings());
+    question.peers = {programs.age(2), programs.gocryptfs(3), programs.rclone(3),
+                      programs.restic(3)};
+    asking.panel.ask(question);
+  });
 }
 
-void ask_about_small_files(Panel& panel, core::PinnedPool& pool, Usage& total) {
+void ask_about_small_files(Asking& asking) {
   const std::string name = "20000 files of 1 KiB beside other programs, encrypt aes-256-gcm";
-  if (!panel.wants(name)) return;
-  Workplace place(panel.settings(), pool, total);
-  const std::string missing = place.missing(std::uint64_t{20000} * 2 * 4096);
-  if (!missing.empty()) return panel.skip(name, missing);
-  place.fill(100, 200, 1024);
-  OtherPrograms programs(place);
-  Question question{name, "files/s", place.tabane(gcm(), Direction::encrypt, {}), {}};
-  question.measure = few_commands(panel.settings());
-  question.measure->min_epochs = 3;
-  question.peers = {programs.age(5)};
-  question.ours.amount = static_cast<double>(place.files());
-  for (Contender& peer : question.peers) peer.amount = question.ours.amount;
-  panel.ask(question);
+  at_workplace(asking, {name}, std::uint64_t{20000} * 2 * 4096, [&](Workplace& place) {
+    place.fill(100, 200, 1024);
+    OtherPrograms programs(place);
+    Question question{
+        name, "files/s", place.tabane(gcm(), Direction::encrypt, {}), {programs.age(5)}};
+    question.measure = few_commands(asking.panel.settings());
+    question.measure->min_epochs = 3;
+    question.ours.amount = question.peers[0].amount = static_cast<double>(place.files());
+    asking.panel.ask(question);
+  });
 }
 
-void ask_about_one_small_file(Panel& panel, core::PinnedPool& pool, Usage& total) {
+void ask_about_one_small_file(Asking& asking) {
   const std::string name = "1 file of 1 KiB beside age, encrypt aes-256-gcm";
-  if (!panel.wants(name)) return;
-  Workplace place(panel.settings(), pool, total);
-  const std::string missing = place.missing(1024);
-  if (!missing.empty()) return panel.skip(name, missing);
-  place.fill(0, 1, 1024);
-  OtherPrograms programs(place);
-  Question question{name, "B/s", place.tabane_one_file(gcm()), {programs.age(1 / 1.5)}};
-  question.measure = whole_commands(panel.settings());
-  panel.ask(question);
+  at_workplace(asking, {name}, 1024, [&](Workplace& place) {
+    place.fill(0, 1, 1024);
+    OtherPrograms programs(place);
+    Question question{name, "B/s", place.tabane_one_file(gcm()), {programs.age(1 / 1.5)}};
+    question.measure = whole_commands(asking.panel.settings());
+    asking.panel.ask(question);
+  });
 }
 
 // One command against one other on trees that no run changes.
@@ -216,42 +205,31 @@ void ask_one(Panel& panel, const Workplace& place, const std::string& name, Cont
   panel.ask(question);
 }
 
-void ask_about_unchanged_trees(Panel& panel, core::PinnedPool& pool, Usage& total) {
+void ask_about_unchanged_trees(Asking& asking) {
   const std::string what = "200000 files, nothing changed, ";
   const std::string update = what + "encrypt --update", verify = what + "verify --quick";
-  const bool updates = panel.wants(update), verifies = panel.wants(verify);
-  if (!updates && !verifies) return;
-  Workplace place(panel.settings(), pool, total);
-  const std::string missing = place.missing(std::uint64_t{200000} * 4096);
-  if (!missing.empty()) {
-    panel.skip(update, missing);
-    panel.skip(verify, missing);
-    return;
-  }
-  place.fill(400, 500, 1024);
-  place.seal_once(gcm());
-  const fs::path copy = place.folder() / "copy";
-  Contender rsync =
-      place.contender("rsync -a", {"rsync", "-a", place.plain().string() + "/", copy}, 1);
-  try {
-    if (updates && rsync.missing.empty()) rsync.work(1);
-  } catch (const core::Error& error) {
-    rsync.missing = error.what();
-  }
-  ask_one(panel, place, update, place.update(gcm()), rsync);
-  ask_one(
-      panel, place, verify, place.quick_verify(gcm()),
-      place.contender("find -type f, with stat",
-                      {"find", place.sealed(), "-type", "f", "-printf", "%s %T@ %p\\n"}, 1 / 3.));
+  at_workplace(asking, {update, verify}, std::uint64_t{200000} * 4096, [&](Workplace& place) {
+    place.fill(400, 500, 1024);
+    place.seal_once(gcm());
+    const fs::path copy = place.folder() / "copy";
+    Contender rsync =
+        place.contender("rsync -a", {"rsync", "-a", place.plain().string() + "/", copy}, 1);
+    if (asking.panel.wants(update)) prepare(rsync, [&] { rsync.work(1); });
+    ask_one(asking.panel, place, update, place.update(gcm()), rsync);
+    ask_one(
+        asking.panel, place, verify, place.quick_verify(gcm()),
+        place.contender("find -type f, with stat",
+                        {"find", place.sealed(), "-type", "f", "-printf", "%s %T@ %p\\n"}, 1 / 3.));
+  });
 }
 
 }  // namespace
 
-void ask_trees(Panel& panel, core::PinnedPool& pool, Usage& total) {
-  ask_about_large_files(panel, pool, total);
-  ask_about_small_files(panel, pool, total);
-  ask_about_one_small_file(panel, pool, total);
-  ask_about_unchanged_trees(panel, pool, total);
+void ask_trees(Asking& asking) {
+  ask_about_large_files(asking);
+  ask_about_small_files(asking);
+  ask_about_one_small_file(asking);
+  ask_about_unchanged_trees(asking);
 }
 
 }  // namespace tabane::bench

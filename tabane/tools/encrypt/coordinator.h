@@ -1,9 +1,8 @@
-// Rank 0's view of the ranks that do a job with it: who they are, what they need to know, and what
-// becomes of what they are given.
+// A job that several ranks do: rank 0's view of the others, that is, who they are, what they need
+// to know, and what becomes of what they are given; and what the others do, which worker.cc has.
 #pragma once
 
 #include <memory>
-#include <optional>
 #include <string>
 #include <vector>
 
@@ -59,5 +58,13 @@ class Coordinator {
   bool started_ = false, lost_ = false;
   std::vector<std::string> remarks_;
 };
+
+// Does what rank 0, which is in run_job() with the same request, gives this rank; returns when
+// there is nothing more, or when a rank was lost: then rank 0 goes on alone. request: its keys and
+// places come from rank 0. hooks: progress is not told. What goes wrong here rank 0 tells.
+void serve_rank_0(Request request, const Hooks& hooks, comm::Comm& ranks);
+
+// For rank 0 instead of run_job(), if there is no job: lets go those who are in serve_rank_0().
+void release_workers(comm::Comm& ranks);
 
 }  // namespace tabane::encrypt

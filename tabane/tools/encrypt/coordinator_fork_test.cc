@@ -21,7 +21,6 @@
 #include "tabane/core/files_test.h"
 #include "tabane/team/fork.h"
 #include "tabane/tools/encrypt/tree_job_test.h"
-#include "tabane/tools/encrypt/worker.h"
 
 namespace tabane::encrypt {
 namespace {

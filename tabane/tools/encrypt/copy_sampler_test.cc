@@ -7,7 +7,7 @@
 #include "tabane/core/files_test.h"
 #include "tabane/core/temporary_file.h"
 #include "tabane/tools/encrypt/copy_share.h"
-#include "tabane/tools/encrypt/scan.h"
+#include "tabane/tools/encrypt/tree.h"
 
 namespace tabane::encrypt {
 namespace {

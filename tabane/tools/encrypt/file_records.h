@@ -2,7 +2,6 @@
 // a file without a name for one of millions of files.
 #pragma once
 
-#include <array>
 #include <cstdint>
 #include <vector>
 

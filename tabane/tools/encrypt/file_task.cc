@@ -1,7 +1,6 @@
 #include "tabane/tools/encrypt/file_task.h"
 
 #include <fcntl.h>
-#include <fmt/format.h>
 #include <unistd.h>
 
 #include <algorithm>

@@ -14,7 +14,6 @@
 #include <optional>
 #include <span>
 #include <string>
-#include <string_view>
 #include <vector>
 
 #include "tabane/core/file.h"
@@ -133,7 +132,7 @@ class FileTask {
   // several ranks do is written where share->joint says, and committed there.
   void take_part(std::shared_ptr<Share> share) { share_ = std::move(share); }
   // Null: the file is not done by several ranks, or this is the task that commits it.
-  const Joint* joint() const { return share_ && share_->joint ? &*share_->joint : nullptr; }
+  const Joint* joint() const { return share_ && share_->is_joint ? &share_->joint : nullptr; }
   // After start(): what others need to join.
   Joint make_joint() const;
 
@@ -241,6 +240,15 @@ class Format {
   virtual void finish() {}
   virtual bool works_at_once() const { return true; }
 };
+
+// Of the job's format, both; formats.cc knows them all.
+
+// The task of a file that is done in so many pieces.
+std::shared_ptr<FileTask> make_task(JobState& job, std::uint32_t file, std::uint32_t pieces);
+// engine: of the CPU; the job's device goes first. upcoming: asked by what encrypts with CBC.
+std::unique_ptr<Format> make_format(
+    JobState& job, crypto::Engine engine,
+    std::function<Upcoming()> upcoming = [] { return Upcoming{}; });
 
 // The part of a sequence of `total` steps that a unit does, if a step is `step` bytes of the input.
 Range range_of(const Unit& unit, std::uint64_t piece_bytes, std::uint64_t step,

@@ -2,9 +2,11 @@
 
 #include <algorithm>
 #include <atomic>
+#include <charconv>
 #include <chrono>
 #include <cstdint>
 #include <limits>
+#include <optional>
 #include <span>
 #include <string_view>
 #include <utility>
@@ -17,23 +19,35 @@ namespace {
 
 constexpr std::uint32_t kNone = std::numeric_limits<std::uint32_t>::max();
 
-// The files of a scan of a tree with hidden names: those of the root, then of the directories 00,
-// 01 … in turn, each with what lies deeper in it behind its own.
+// Returns the name that a file of this path has been stored by; nothing: it is another file.
+std::optional<StoredName> name_in(const std::string& path) {
+  StoredName name{};
+  if (path.size() != 2 * name.size() + 1) return std::nullopt;
+  const std::string digits = path.substr(0, 2) + path.substr(3);
+  for (std::size_t i = 0; i < name.size(); ++i) {
+    unsigned value = 0;
+    std::from_chars(&digits[2 * i], &digits[2 * i] + 2, value, 16);
+    name[i] = static_cast<std::byte>(value);
+  }
+  return text_of_stored(name) == path ? std::optional(name) : std::nullopt;
+}
+
+// The files of a scan of a tree with hidden names, by those.
 class StoredFiles {
  public:
-  explicit StoredFiles(const Tree& stored) : stored_(stored), named_(stored.files.size()) {}
+  explicit StoredFiles(const Tree& stored) : stored_(stored), named_(stored.files.size()) {
+    for (std::uint32_t i = 0; i < named_.size(); ++i) {
+      if (const auto name = name_in(stored.path(stored.files[i]))) found_.emplace_back(*name, i);
+    }
+    std::ranges::sort(found_);
+  }
 
   // Returns a file, if it is there.
   const TreeFile* take(const StoredName& name) {
-    const std::string path = text_of_stored(name);
-    const auto comes_before = [this](const TreeFile& file, const std::string& wanted) {
-      return compare(file, wanted) < 0;
-    };
-    const auto* const file =
-        std::lower_bound(stored_.files.begin(), stored_.files.end(), path, comes_before);
-    if (file == stored_.files.end() || compare(*file, path) != 0) return nullptr;
-    named_[static_cast<std::size_t>(file - stored_.files.begin())] = true;
-    return file;
+    const auto at = std::ranges::lower_bound(found_, name, {}, &Found::first);
+    if (at == found_.end() || at->first != name) return nullptr;
+    named_[at->second] = true;
+    return &stored_.files[at->second];
   }
 
   std::vector<std::string> strays() const {
@@ -58,23 +72,10 @@ class StoredFiles {
     }
   }
 
-  // Below 0, 0 or above 0, in the order of the scan.
-  int compare(const TreeFile& file, const std::string& wanted) const {
-    std::uint32_t directory = file.directory;
-    if (directory == 0) return -1;
-    bool deeper = false;
-    for (; stored_.directories[directory].parent != 0; deeper = true) {
-      directory = stored_.directories[directory].parent;
-    }
-    const std::string_view first = stored_.name(stored_.directories[directory].name_at);
-    const int order = first.compare(std::string_view(wanted).substr(0, 2));
-    if (order != 0) return order;
-    return deeper ? 1
-                  : std::string_view(stored_.name(file.name_at))
-                        .compare(std::string_view(wanted).substr(3));
-  }
+  using Found = std::pair<StoredName, std::uint32_t>;
 
   const Tree& stored_;
+  std::vector<Found> found_;  // with the index of the file, sorted
   std::vector<bool> named_;
 };
 
@@ -126,10 +127,7 @@ class Builder {
   }
 
   std::uint64_t add_name(const std::string& path) {
-    const std::uint64_t at = tree_.names.size();
-    const std::string name = path.substr(path.rfind('/') + 1);
-    tree_.names.append(name.c_str(), name.size() + 1);
-    return at;
+    return tree_.add_name(path.substr(path.rfind('/') + 1));
   }
 
   // A scan numbers the children of a directory one after the other when it enters it.
@@ -171,13 +169,7 @@ StoredName stored_name_of(const TreeKey& key, const TreeId& tree, std::string_vi
 }
 
 std::string text_of_stored(const StoredName& name) {
-  constexpr std::string_view kDigits = "0123456789abcdef";
-  std::string text;
-  for (const std::byte b : name) {
-    text += kDigits[std::to_integer<unsigned>(b) >> 4];
-    text += kDigits[std::to_integer<unsigned>(b) & 15];
-  }
-  return text.insert(2, 1, '/');
+  return crypto::hexadecimal(name).insert(2, 1, '/');
 }
 
 void complete(StoredNames& names, const Tree& plain, const TreeSeal& seal, unsigned threads) {
@@ -198,18 +190,13 @@ void complete(StoredNames& names, const Tree& plain, const TreeSeal& seal, unsig
 
 Tree stored_tree(const StoredNames& names) {
   Tree tree;
-  const auto add_name = [&](const std::string& name) {
-    const std::uint64_t at = tree.names.size();
-    tree.names.append(name.c_str(), name.size() + 1);
-    return at;
-  };
-  tree.directories.push_back({0, add_name("")});
+  tree.directories.push_back({0, tree.add_name("")});
   for (unsigned i = 0; i < 256; ++i) {
     const std::string path = text_of_stored({static_cast<std::byte>(i)});
-    tree.directories.push_back({0, add_name(path.substr(0, 2))});
+    tree.directories.push_back({0, tree.add_name(path.substr(0, 2))});
   }
   for (const StoredName& name : names) {
-    const std::uint64_t at = add_name(text_of_stored(name).substr(3));
+    const std::uint64_t at = tree.add_name(text_of_stored(name).substr(3));
     tree.files.push_back({at, 0, 1 + std::to_integer<std::uint32_t>(name[0])});
   }
   return tree;
@@ -220,8 +207,8 @@ std::vector<std::string> files_without_name(const Tree& found, StoredNames names
   std::vector<std::string> paths;
   for (const TreeFile& file : found.files) {
     std::string path = found.path(file);
-    const auto at = std::ranges::lower_bound(names, path, {}, text_of_stored);
-    if (at == names.end() || text_of_stored(*at) != path) paths.push_back(std::move(path));
+    const auto name = name_in(path);
+    if (!name || !std::ranges::binary_search(names, *name)) paths.push_back(std::move(path));
   }
   // As a walk goes, which deeper directories change.
   std::ranges::sort(paths, [](const auto& a, const auto& b) { return compare_paths(a, b) < 0; });

@@ -18,7 +18,7 @@
 #include "tabane/core/files_test.h"
 #include "tabane/tools/encrypt/key_proof.h"
 #include "tabane/tools/encrypt/manifest_file.h"
-#include "tabane/tools/encrypt/scan.h"
+#include "tabane/tools/encrypt/tree.h"
 #include "tabane/tools/encrypt/tree_home.h"
 #include "tabane/tools/encrypt/tree_job_test.h"
 

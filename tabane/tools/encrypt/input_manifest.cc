@@ -8,17 +8,15 @@
 
 #include <algorithm>
 #include <array>
-#include <set>
 #include <span>
 #include <string>
 #include <vector>
 
-#include "tabane/tools/encrypt/attributes.h"
 #include "tabane/tools/encrypt/hidden_names.h"
 #include "tabane/tools/encrypt/key_proof.h"
 #include "tabane/tools/encrypt/run_keys.h"
-#include "tabane/tools/encrypt/scan.h"
 #include "tabane/tools/encrypt/sealed_format.h"
+#include "tabane/tools/encrypt/tree.h"
 #include "tabane/tools/encrypt/tree_home.h"
 
 namespace tabane::encrypt {
@@ -308,23 +306,6 @@ void tell_differences(TreeManifest& manifest, std::vector<Failure>& failures,
     failures.push_back(
         {difference.path, text_of(difference), std::string(name_of(difference.kind))});
   }
-}
-
-void restore(JobState& job, bool made_root, std::vector<Failure>& failures) {
-  const Request& request = job.request;
-  std::set<std::uint32_t> failed;
-  for (const auto& [file, what] : job.failures()) failed.insert(file);
-  const auto is_restored = [&](std::uint32_t file) {
-    return !failed.contains(file) && !job.manifest->differs(job.tree.path(job.tree.files[file]));
-  };
-  restore_links_and_directories(*job.manifest, job.tree, request.selection, job.out_root,
-                                {.modes = job.modes,
-                                 .replaces = request.replaces(),
-                                 .root_attributes = made_root,
-                                 .extended = request.xattrs,
-                                 .key_files = request.key_files,
-                                 .is_restored = is_restored},
-                                failures);
 }
 
 }  // namespace tabane::encrypt

@@ -63,7 +63,4 @@ bool looks_right(JobState& job, Directories& directories, std::uint32_t file);
 void tell_differences(TreeManifest& manifest, std::vector<Failure>& failures,
                       std::vector<std::string>& temporaries);
 
-// Gives a decrypted directory tree links, modes and times. made_root: the root, too.
-void restore(JobState& job, bool made_root, std::vector<Failure>& failures);
-
 }  // namespace tabane::encrypt

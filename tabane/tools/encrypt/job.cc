@@ -15,7 +15,6 @@
 #include "tabane/core/file.h"
 #include "tabane/core/output_file.h"
 #include "tabane/core/temporary_file.h"
-#include "tabane/tools/encrypt/attributes.h"
 #include "tabane/tools/encrypt/cbc_file.h"
 #include "tabane/tools/encrypt/coordinator.h"
 #include "tabane/tools/encrypt/copy_share.h"
@@ -27,9 +26,9 @@
 #include "tabane/tools/encrypt/places.h"
 #include "tabane/tools/encrypt/plan.h"
 #include "tabane/tools/encrypt/run_keys.h"
-#include "tabane/tools/encrypt/scan.h"
 #include "tabane/tools/encrypt/stream_job.h"
 #include "tabane/tools/encrypt/threads.h"
+#include "tabane/tools/encrypt/tree.h"
 #include "tabane/tools/encrypt/tree_home.h"
 
 namespace tabane::encrypt {
@@ -331,8 +330,7 @@ class FilesJob {
     if (manifest_) {
       restore(*job_, made_root_, outcome_.failures);
     } else if (is_tree_ && job_->out_tree == &places_.tree) {
-      finish_directories(places_.tree, in_root_, out_root_.get(), made_root_, job_->modes,
-                         outcome_.failures);
+      finish_directories(*job_, made_root_, outcome_.failures);
     } else if (is_tree_ && made_root_) {
       close_root(out_root_.get(), outcome_.failures);
     }

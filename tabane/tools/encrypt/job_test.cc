@@ -13,8 +13,8 @@
 #include "tabane/core/file.h"
 #include "tabane/core/files_test.h"
 #include "tabane/core/output_file.h"
-#include "tabane/tools/encrypt/scan.h"
 #include "tabane/tools/encrypt/threads.h"
+#include "tabane/tools/encrypt/tree.h"
 #include "tabane/tools/encrypt/tree_job_test.h"
 
 namespace tabane::encrypt {

@@ -8,7 +8,7 @@
 #include <utility>
 
 #include "tabane/core/file.h"
-#include "tabane/tools/encrypt/scan.h"
+#include "tabane/tools/encrypt/tree.h"
 #include "tabane/tools/encrypt/tree_home.h"
 
 namespace tabane::encrypt {
@@ -42,8 +42,10 @@ bool fits(const FoundHeader& found, const TreeId& tree, const TreeKey& key) {
   return keys_in_tree(found.header, found.bytes, tree, key).has_value();
 }
 
-core::Descriptor open_manifest(int root) {
-  return open_own_file(root, kManifestPath, kManifestPath);
+FoundHeader header_of(int file, const char* name) {
+  std::vector<std::byte> bytes = read_header(file, name);
+  const Header header = decode_header(bytes);
+  return {header, std::move(bytes)};
 }
 
 }  // namespace
@@ -53,12 +55,15 @@ std::optional<FoundHeader> header_there(int directory, const char* name) {
       openat(directory, name, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK));
   if (!file.valid()) return std::nullopt;
   try {
-    std::vector<std::byte> bytes = read_header(file.get(), name);
-    const Header header = decode_header(bytes);
-    return FoundHeader{header, std::move(bytes)};
+    return header_of(file.get(), name);
   } catch (const core::Error&) {
     return std::nullopt;
   }
+}
+
+std::optional<FoundHeader> manifest_there(int root) {
+  const core::Descriptor file = open_own_file(root, kManifestPath, kManifestPath);
+  return file.valid() ? std::optional(header_of(file.get(), kManifestPath)) : std::nullopt;
 }
 
 OpenedKeys open_keys(const FoundKeys& file, KeyRing& keys, const KeyRing::Accepts& belongs) {
@@ -82,11 +87,10 @@ std::optional<FileKeys> keys_in_tree(const Header& header, std::span<const std::
 }
 
 std::optional<bool> fits_manifest(int root, const TreeId& tree, const TreeKey& key) {
-  const core::Descriptor file = open_manifest(root);
-  if (!file.valid()) return std::nullopt;
   try {
-    const std::vector<std::byte> bytes = read_header(file.get(), kManifestPath);
-    return keys_in_tree(decode_header(bytes), bytes, tree, key, Content::manifest).has_value();
+    const auto found = manifest_there(root);
+    if (!found) return std::nullopt;
+    return keys_in_tree(found->header, found->bytes, tree, key, Content::manifest).has_value();
   } catch (const VersionError& error) {
     throw core::Error(std::string(kManifestPath) + ": " + error.what());
   } catch (const DamageError&) {
@@ -113,10 +117,9 @@ std::optional<std::string> file_of_another_tree(int root, const TreeId& tree, co
 }
 
 std::optional<TreeId> tree_of_manifest(int root) {
-  const core::Descriptor file = open_manifest(root);
-  if (!file.valid()) return std::nullopt;
   try {
-    return decode_header(read_header(file.get(), kManifestPath)).tree;
+    const auto found = manifest_there(root);
+    return found ? std::optional(found->header.tree) : std::nullopt;
   } catch (const DamageError&) {
     return std::nullopt;
   }
@@ -178,9 +181,9 @@ void require_key_fits(const Tree& tree, int root, const std::string& keys_proble
 std::optional<TreeSeal> seal_of_files(const Tree& tree, int root, KeyRing& keys) {
   std::optional<TreeSeal> seal;
   for_sealed_files(tree, root, [&](const FoundHeader& found, const TreeFile&) {
-    const auto& [header, bytes] = found;
+    const Header& header = found.header;
     try {
-      keys.keys_of(header, bytes);
+      keys.keys_of(header, found.bytes);
     } catch (const WrongKey& error) {
       throw core::Error(
           fmt::format("wrong key: it does not fit what is in OUT already{}{}; nothing was written",
@@ -189,8 +192,7 @@ std::optional<TreeSeal> seal_of_files(const Tree& tree, int root, KeyRing& keys)
       return false;  // it is made anew
     }
     if (header.source != KeySource::tree_key) return false;
-    std::vector<Slot> slots =
-        decode_slots(std::span(bytes).subspan(kSlotsAt, header.slots_bytes), kSlotsAt);
+    std::vector<Slot> slots = found.slots();
     if (auto key = keys.open(header.tree, slots)) {
       seal = make_seal(header.tree, std::move(*key), std::move(slots));
     }

@@ -19,11 +19,20 @@ namespace tabane::encrypt {
 struct FoundHeader {
   Header header;
   std::vector<std::byte> bytes;
+
+  std::vector<Slot> slots() const {  // of one with a tree's key. throws: as decode_slots().
+    return decode_slots(std::span(bytes).subspan(kSlotsAt, header.slots_bytes), kSlotsAt);
+  }
 };
 
 // Returns the header of the file `name` below an open directory; nothing if there is no file that
 // begins with one.
 std::optional<FoundHeader> header_there(int directory, const char* name);
+
+// Returns the header of the manifest in the sealed tree below `root`; nothing if there is no
+// manifest. throws: DamageError for a header that cannot be read, VersionError for one of another
+// version; core::SystemError; core::Error for something that is no file.
+std::optional<FoundHeader> manifest_there(int root);
 
 // The tree's key by the slots of .tabane/keys.
 struct OpenedKeys {
@@ -42,8 +51,8 @@ std::optional<FileKeys> keys_in_tree(const Header& header, std::span<const std::
 
 // Returns whether the key fits the header of the manifest in the sealed tree below `root`, and the
 // header has the tree's id; nothing if there is no manifest. A header that cannot be read does not
-// fit. throws: core::SystemError; core::Error for a manifest of another version, or something that
-// is no file. cost: reads the header.
+// fit. throws: as manifest_there(), but for DamageError; core::Error for a manifest of another
+// version. cost: reads the header.
 std::optional<bool> fits_manifest(int root, const TreeId& tree, const TreeKey& key);
 
 // The same of the first sealed file of a tree below `root`, in the order of a scan; files of

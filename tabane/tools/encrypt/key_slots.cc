@@ -217,11 +217,7 @@ Fingerprint fingerprint_of(const crypto::X25519Public& recipient) {
   return fingerprint;
 }
 
-std::string text_of(const Fingerprint& fingerprint) {
-  std::string text;
-  for (const std::byte b : fingerprint) text += fmt::format("{:02x}", std::to_integer<int>(b));
-  return text;
-}
+std::string text_of(const Fingerprint& fingerprint) { return crypto::hexadecimal(fingerprint); }
 
 Slot slot_of_key_file(const MasterKey& key, const TreeId& tree, const TreeKey& tree_key) {
   Slot slot;

@@ -5,7 +5,6 @@
 #include <cstring>
 #include <span>
 #include <thread>
-#include <type_traits>
 #include <utility>
 #include <vector>
 
@@ -15,64 +14,13 @@
 namespace tabane::encrypt {
 namespace {
 
-static_assert(std::has_unique_object_representations_v<Joint>);
-static_assert(std::has_unique_object_representations_v<Work::Given>);
-static_assert(std::has_unique_object_representations_v<Report::Done>);
-static_assert(std::has_unique_object_representations_v<Report::Record>);
-static_assert(std::has_unique_object_representations_v<Report::Differs>);
-
-class Put {
- public:
-  void operator()(const auto&... values) { (team::put_value(bytes, values), ...); }
-  team::Bytes bytes;
-};
-
-class Get {
- public:
-  explicit Get(const team::Bytes& bytes) : reader_(bytes) {}
-  template <class... T>
-  void operator()(T&... values) {
-    ((values = team::get_value<T>(reader_)), ...);
-  }
-
- private:
-  team::Reader reader_;
-};
-
-// The members of each letter, once for both directions.
-void members(auto& each, Hello& hello) { each(hello.machine, hello.pus, hello.key); }
-void members(auto& each, Start& start) {
-  each(start.works, start.threads, start.plan.threads, start.plan.pus, start.plan.can_split,
-       start.plan.piece_unit, start.in, start.out, start.sign, start.modes.opens,
-       start.modes.authenticated, start.modes.preserve, start.modes.mask,
-       start.scan_may_hold_leftovers, start.has_root, start.root, start.was_interrupted, start.tree,
-       start.slots, start.secrets, start.sizes, start.sizes_as_read, start.sizes_as_written);
-}
-void members(auto& each, Work& work) { each(work.units, work.end, work.stop); }
-void members(auto& each, Report& report) {
-  each(report.done, report.records, report.failures, report.differences, report.bytes_done,
-       report.files_unlisted, report.wants, report.stop, report.leaves, report.complaint);
-}
-
-team::Bytes bytes_of(auto letter) {
-  Put put;
-  members(put, letter);
-  return std::move(put.bytes);
-}
-
-template <class Letter>
-Letter letter_in(const team::Bytes& bytes) {
-  Letter letter;
-  Get get(bytes);
-  members(get, letter);
-  return letter;
-}
-
 // Whole arrays of millions of files would stand in memory twice.
 constexpr std::size_t kBlockBytes = std::size_t{4} << 20;
 
 template <class T>
 void send_array(const GrowingArray<T>& array, comm::Comm& ranks) {
+  std::uint64_t size = array.size();
+  comm::broadcast(ranks, size, 0);
   std::vector<T> block;
   for (std::size_t at = 0; at < array.size(); at += block.size()) {
     block.resize(std::min(kBlockBytes / sizeof(T), array.size() - at));
@@ -82,7 +30,9 @@ void send_array(const GrowingArray<T>& array, comm::Comm& ranks) {
 }
 
 template <class T>
-void receive_array(std::uint64_t size, comm::Comm& ranks, GrowingArray<T>& array) {
+void receive_array(comm::Comm& ranks, GrowingArray<T>& array) {
+  std::uint64_t size = 0;
+  comm::broadcast(ranks, size, 0);
   std::vector<T> block;
   while (array.size() < size) {
     block.resize(std::min<std::uint64_t>(kBlockBytes / sizeof(T), size - array.size()));
@@ -143,19 +93,6 @@ void RankMail::flush() {
   posted_.clear();
 }
 
-team::Bytes encode(const Hello& hello) { return bytes_of(hello); }
-team::Bytes encode(const Start& start) { return bytes_of(start); }
-team::Bytes encode(const Work& work) { return bytes_of(work); }
-team::Bytes encode(const Report& report) { return bytes_of(report); }
-Hello decode_hello(const team::Bytes& bytes) { return letter_in<Hello>(bytes); }
-Start decode_start(const team::Bytes& bytes) { return letter_in<Start>(bytes); }
-Work decode_work(const team::Bytes& bytes) { return letter_in<Work>(bytes); }
-Report decode_report(const team::Bytes& bytes) { return letter_in<Report>(bytes); }
-
-TreeSizes sizes_of(const Tree& tree) {
-  return {tree.directories.size(), tree.files.size(), tree.links.size(), tree.names.size()};
-}
-
 void send_tree(const Tree& tree, comm::Comm& ranks) {
   send_array(tree.directories, ranks);
   send_array(tree.files, ranks);
@@ -163,12 +100,12 @@ void send_tree(const Tree& tree, comm::Comm& ranks) {
   send_array(tree.names, ranks);
 }
 
-Tree receive_tree(const TreeSizes& sizes, comm::Comm& ranks) {
+Tree receive_tree(comm::Comm& ranks) {
   Tree tree;
-  receive_array(sizes[0], ranks, tree.directories);
-  receive_array(sizes[1], ranks, tree.files);
-  receive_array(sizes[2], ranks, tree.links);
-  receive_array(sizes[3], ranks, tree.names);
+  receive_array(ranks, tree.directories);
+  receive_array(ranks, tree.files);
+  receive_array(ranks, tree.links);
+  receive_array(ranks, tree.names);
   return tree;
 }
 

@@ -2,12 +2,12 @@
 // and the keys under a key pair that is used once.
 #pragma once
 
-#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <list>
 #include <optional>
 #include <string>
+#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -17,7 +17,7 @@
 #include "tabane/tools/encrypt/attributes.h"
 #include "tabane/tools/encrypt/key_ring.h"
 #include "tabane/tools/encrypt/key_slots.h"
-#include "tabane/tools/encrypt/manifest_format.h"
+#include "tabane/tools/encrypt/manifest_compare.h"
 #include "tabane/tools/encrypt/plan.h"
 #include "tabane/tools/encrypt/request.h"
 #include "tabane/tools/encrypt/tree.h"
@@ -27,7 +27,21 @@ namespace tabane::encrypt {
 struct Letter {
   int from = 0;
   team::Bytes text;
+
+  // throws: std::out_of_range if the text ends too early.
+  template <class What>
+  What as() const {
+    team::Reader reader(text);
+    return team::get_value<What>(reader);
+  }
 };
+
+// The text of a letter that has this.
+team::Bytes encode(const auto& what) {
+  team::Bytes text;
+  team::put_value(text, what);
+  return text;
+}
 
 // throw, all: core::LostError if a rank is gone.
 class RankMail {
@@ -80,15 +94,13 @@ class RankSecrets {
 
 inline constexpr int kHelloTag = 1, kStartTag = 2, kWorkTag = 3, kReportTag = 4;
 
-// The number of a tree's directories, files, links, and bytes of names.
-using TreeSizes = std::array<std::uint64_t, 4>;
-TreeSizes sizes_of(const Tree& tree);
-
 // From a rank that has started.
 struct Hello {
   std::string machine;  // the same on all ranks of one machine
   std::vector<unsigned> pus;
   crypto::X25519Public key{};  // of a pair for this job alone
+
+  auto fields() { return std::tie(machine, pus, key); }
 };
 
 // From rank 0 when it knows the job. All but `works` counts only if that is true.
@@ -106,42 +118,34 @@ struct Start {
   TreeId tree{};
   std::vector<std::byte> slots;  // of the tree that is sealed; empty: none is
   std::vector<WrappedBlock> secrets;
-  TreeSizes sizes{};
-  // Of the same tree by the names that it is read or written by; all 0: by the same.
-  TreeSizes sizes_as_read{}, sizes_as_written{};
+  // The tree comes by the names that it is read or written by, too.
+  bool reads_other_names = false, writes_other_names = false;
+
+  auto fields() {
+    return std::tie(works, threads, plan, in, out, sign, modes, scan_may_hold_leftovers, has_root,
+                    root, was_interrupted, tree, slots, secrets, reads_other_names,
+                    writes_other_names);
+  }
 };
 
 // From rank 0: units to do.
 struct Work {
-  struct Given {
-    std::uint64_t unit = 0, is_piece = 0;
-    Joint joint;
-  };
-  std::vector<Given> units;
+  std::vector<Share> units;
   bool end = false;   // there is nothing more
   bool stop = false;  // leave what was begun
+
+  auto fields() { return std::tie(units, end, stop); }
 };
 
 // From a rank that helps.
 struct Report {
-  struct Done {
-    std::uint64_t unit = 0, attempt = 0, done = 0;
-    std::uint64_t files = 0, bytes = 0, files_kept = 0, bytes_kept = 0;
-    std::array<std::byte, crypto::kTagBytes> last_tag{};
-  };
-  struct Record {
-    std::uint64_t file = 0;
-    SealedState sealed;
-    std::int64_t seconds = 0;
-    std::uint32_t nanoseconds = 0, mode = 0;
-    std::uint64_t sparse = 0;
-  };
   struct Differs {
-    std::uint64_t file = 0, kind = 0, has_salt = 0;
-    std::array<std::byte, kFileSaltBytes> salt{};
+    std::uint32_t file = 0;
+    Difference kind = Difference::missing;
+    bool has_salt = false;
+    DifferenceFinder::Salt salt{};
   };
-  std::vector<Done> done;
-  std::vector<Record> records;
+  std::vector<Share> done;
   std::vector<std::pair<std::uint32_t, std::string>> failures;
   std::vector<Differs> differences;
   std::uint64_t bytes_done = 0;      // in all, begun or done
@@ -150,20 +154,15 @@ struct Report {
   bool stop = false;                 // the job is to be stopped
   bool leaves = false;               // the last report of the rank
   std::string complaint;             // why it could not do what it was given
-};
 
-team::Bytes encode(const Hello& hello);
-team::Bytes encode(const Start& start);
-team::Bytes encode(const Work& work);
-team::Bytes encode(const Report& report);
-// throw: std::out_of_range if the bytes end too early.
-Hello decode_hello(const team::Bytes& bytes);
-Start decode_start(const team::Bytes& bytes);
-Work decode_work(const team::Bytes& bytes);
-Report decode_report(const team::Bytes& bytes);
+  auto fields() {
+    return std::tie(done, failures, differences, bytes_done, files_unlisted, wants, stop, leaves,
+                    complaint);
+  }
+};
 
 // Called by all ranks at once. throw: core::LostError.
 void send_tree(const Tree& tree, comm::Comm& ranks);
-Tree receive_tree(const TreeSizes& sizes, comm::Comm& ranks);
+Tree receive_tree(comm::Comm& ranks);
 
 }  // namespace tabane::encrypt

@@ -6,46 +6,102 @@
 
 namespace tabane::encrypt {
 
-std::string_view name_of(Difference difference) {
-  switch (difference) {
-    case Difference::missing:
-      return "missing";
-    case Difference::added:
-      return "added";
-    case Difference::other_kind:
-      return "other-kind";
-    case Difference::renamed:
-      return "renamed";
-    case Difference::exchanged:
-      return "exchanged";
-    case Difference::rolled_back:
-      return "rolled-back";
-    case Difference::changed:
-      break;
-  }
-  return "changed";
-}
+namespace {
+
+struct Words {
+  std::string_view name, text;
+};
+// In the order of the kinds.
+constexpr Words kWords[] = {
+    {"missing", "is missing"},
+    {"added", "was added: the manifest does not have it"},
+    {"other-kind", "was replaced by something of another kind"},
+    {"renamed", "was renamed: it is"},
+    {"exchanged", "was exchanged: it is"},
+    {"rolled-back",
+     "was rolled back: it is a sealed file of this tree, but not in the state that "
+     "the manifest has"},
+    {"changed", "was changed: its size or its last tag is not that of the manifest"}};
+
+const Words& words_of(Difference kind) { return kWords[static_cast<std::size_t>(kind)]; }
+
+}  // namespace
+
+std::string_view name_of(Difference difference) { return words_of(difference).name; }
 
 std::string text_of(const TreeDifference& difference) {
-  switch (difference.kind) {
-    case Difference::missing:
-      return "is missing";
-    case Difference::added:
-      return difference.other.empty() ? "was added: the manifest does not have it"
-                                      : "was added: it is a copy of '" + difference.other + "'";
-    case Difference::other_kind:
-      return "was replaced by something of another kind";
-    case Difference::renamed:
-      return "was renamed: it is '" + difference.other + "'";
-    case Difference::exchanged:
-      return "was exchanged: it is '" + difference.other + "'";
-    case Difference::rolled_back:
-      return "was rolled back: it is a sealed file of this tree, but not in the state that the "
-             "manifest has";
-    case Difference::changed:
-      break;
+  const auto& [kind, path, other] = difference;
+  if (kind == Difference::added && !other.empty())
+    return "was added: it is a copy of '" + other + "'";
+  const std::string text(words_of(kind).text);
+  const bool names = kind == Difference::renamed || kind == Difference::exchanged;
+  return names ? text + " '" + other + "'" : text;
+}
+
+void TreeWalk::enter(std::uint32_t directory) {
+  // Returns the range of those that lie in the directory, and goes behind it.
+  const auto range = [](std::uint32_t& at, std::size_t end, const auto& lies_here) {
+    Range found{at, at};
+    while (found.end < end && lies_here(found.end)) ++found.end;
+    at = found.end;
+    return found;
+  };
+  Level level{.directory = directory,
+              .path_bytes = path_.empty() ? 0 : path_.size() + 1,
+              .children = {},
+              .files = {},
+              .links = {}};
+  level.children = range(children_, tree_.directories.size(),
+                         [&](std::uint32_t i) { return tree_.directories[i].parent == directory; });
+  level.files = range(files_, tree_.files.size(),
+                      [&](std::uint32_t i) { return tree_.files[i].directory == directory; });
+  level.links = range(links_, tree_.links.size(),
+                      [&](std::uint32_t i) { return tree_.links[i].directory == directory; });
+  levels_.push_back(level);
+}
+
+// Takes the first of the directory's entries that are left; returns false if there is none.
+bool TreeWalk::step() {
+  Level& level = levels_.back();
+  const char* first = nullptr;
+  Range* from = nullptr;
+  const auto consider = [&](Range& range, EntryKind kind, const auto& entries) {
+    if (range.at == range.end) return;
+    const char* name = tree_.name(entries[range.at].name_at);
+    if (first != nullptr && std::strcmp(name, first) >= 0) return;
+    first = name;
+    from = &range;
+    kind_ = kind;
+  };
+  consider(level.files, EntryKind::file, tree_.files);
+  consider(level.children, EntryKind::directory, tree_.directories);
+  consider(level.links, EntryKind::link, tree_.links);
+  if (from == nullptr) return false;
+  index_ = from->at++;
+  if (level.path_bytes > 0) {
+    path_.resize(level.path_bytes - 1);
+    path_ += '/';
+  } else {
+    path_.clear();
   }
-  return "was changed: its size or its last tag is not that of the manifest";
+  path_ += first;
+  return true;
+}
+
+bool TreeWalk::next() {
+  if (!any_) {
+    any_ = true;
+    enter(0);
+    return true;
+  }
+  while (!levels_.empty()) {
+    if (step()) {
+      if (kind_ == EntryKind::directory) enter(index_);
+      return true;
+    }
+    levels_.pop_back();
+  }
+  return false;
 }
 
 void merge(ManifestReader& manifest, const Tree& tree,

@@ -38,6 +38,44 @@ struct TreeDifference {
 // A sentence without the path: "is missing", "was renamed: it is a/b".
 std::string text_of(const TreeDifference& difference);
 
+// Visits each directory before what it holds, in the order of compare_paths(), if the tree came
+// from scan(). Memory: a few words for each level of the place reached.
+class TreeWalk {
+ public:
+  explicit TreeWalk(const Tree& tree) : tree_(tree) {}  // which lives as long as this
+
+  // Goes to the next entry, at first to the root; returns false behind the last one.
+  bool next();
+
+  // Of the entry reached.
+  EntryKind kind() const { return kind_; }
+  std::uint32_t index() const { return index_; }  // in the tree's directories, files or links
+  std::uint32_t directory() const { return levels_.back().directory; }  // that it is or lies in
+  const std::string& path() const { return path_; }
+
+ private:
+  struct Range {
+    std::uint32_t at = 0, end = 0;
+  };
+  struct Level {
+    std::uint32_t directory;
+    std::size_t path_bytes;  // with the '/' behind it
+    Range children, files, links;
+  };
+
+  void enter(std::uint32_t directory);
+  bool step();
+
+  const Tree& tree_;
+  // Behind those of the directories entered; they come in the order in which these are entered.
+  std::uint32_t children_ = 1, files_ = 0, links_ = 0;
+  std::vector<Level> levels_;
+  bool any_ = false;
+  EntryKind kind_ = EntryKind::directory;
+  std::uint32_t index_ = 0;
+  std::string path_;
+};
+
 // Goes through a manifest and a tree side by side. Calls each(listed, found) for every path that
 // one of them has; null: the other one has it not. throws: DamageError of the reader; what `each`
 // throws.

@@ -1,6 +1,5 @@
 #include "tabane/tools/encrypt/manifest_fuzz.h"
 
-#include <cstdint>
 #include <vector>
 
 #include "tabane/crypto/bytes_test.h"

@@ -14,7 +14,6 @@
 #include "tabane/tools/encrypt/key_proof.h"
 #include "tabane/tools/encrypt/key_ring.h"
 #include "tabane/tools/encrypt/manifest_file.h"
-#include "tabane/tools/encrypt/scan.h"
 #include "tabane/tools/encrypt/sealed_format.h"
 #include "tabane/tools/encrypt/tree.h"
 #include "tabane/tools/encrypt/tree_home.h"

@@ -10,7 +10,7 @@
 
 #include "tabane/core/file.h"
 #include "tabane/core/files_test.h"
-#include "tabane/tools/encrypt/scan.h"
+#include "tabane/tools/encrypt/tree.h"
 #include "tabane/tools/encrypt/tree_home.h"
 #include "tabane/tools/encrypt/tree_job_test.h"
 

@@ -1,4 +1,5 @@
-// The place that outputs go to: made or opened, and freed of what killed jobs have left there.
+// The place that outputs go to: made or opened, freed of what killed jobs have left there, and
+// finished when all files are written.
 #pragma once
 
 #include <cstddef>
@@ -6,6 +7,7 @@
 #include <vector>
 
 #include "tabane/core/file.h"
+#include "tabane/tools/encrypt/file_task.h"
 #include "tabane/tools/encrypt/places.h"
 #include "tabane/tools/encrypt/request.h"
 
@@ -38,5 +40,21 @@ std::size_t remove_leftovers_beside(const Places& places, int out_root);
 // Closes a stream that was written to. throws: core::SystemError naming `name` for what a file
 // system says only at the end.
 void finish_stream(core::Descriptor& stream, bool fsync, const std::string& name);
+
+// The next three: to be called when all files are written, so that none is written through a link,
+// nor changes the times of a directory. What cannot be done is told in failures. made_root: the
+// root, which a job has made, gets mode and times, too.
+
+// Makes the symbolic links and the further names of files that the manifest has, and gives the
+// directories the modes, times and attributes that it has for them. throws: as
+// TreeManifest::merge_with().
+void restore(const JobState& job, bool made_root, std::vector<Failure>& failures);
+
+// Gives the directories, which were made as the files needed them, the modes and times of the
+// input; makes those that have no file. From the leaves up, as writing into one changes its time.
+void finish_directories(const JobState& job, bool made_root, std::vector<Failure>& failures);
+
+// With hidden names, the root's mode is in the manifest alone.
+void close_root(int root, std::vector<Failure>& failures);
 
 }  // namespace tabane::encrypt

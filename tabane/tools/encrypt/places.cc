@@ -14,7 +14,7 @@
 #include "tabane/core/file.h"
 #include "tabane/core/output_file.h"
 #include "tabane/tools/encrypt/key_proof.h"
-#include "tabane/tools/encrypt/scan.h"
+#include "tabane/tools/encrypt/tree.h"
 #include "tabane/tools/encrypt/tree_home.h"
 #include "tabane/tools/encrypt/tree_keys.h"
 

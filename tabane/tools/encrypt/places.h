@@ -1,9 +1,6 @@
 // What a job looks at before it writes anything: both places and the tree.
 #pragma once
 
-#include <sys/stat.h>
-
-#include <filesystem>
 #include <optional>
 #include <string>
 
@@ -12,7 +9,6 @@
 #include "tabane/tools/encrypt/key_ring.h"
 #include "tabane/tools/encrypt/request.h"
 #include "tabane/tools/encrypt/tree.h"
-#include "tabane/tools/encrypt/tree_keys.h"
 
 namespace tabane::encrypt {
 

@@ -5,7 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
-#include <optional>
+#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -59,7 +59,7 @@ bool takes_chain(const OpenChains& open, std::uint64_t bytes, std::uint64_t shar
                  std::size_t lanes);
 
 // A file that several ranks do in pieces: rank 0 has made its output, and gives it its name when
-// all pieces are written. It is sent as it stands, so there are no gaps in it.
+// all pieces are written.
 struct Joint {
   char temporary[32] = {};  // the output's name until then; empty: nothing is written
   std::array<std::byte, kFileSaltBytes> salt{};  // of a file that is sealed
@@ -68,16 +68,23 @@ struct Joint {
   std::uint64_t attempt = 0;                     // pieces of earlier ones count no more
 };
 
-// One thread at a time.
+// A unit on its way to a thread or another rank, and back with what became of it. One thread at a
+// time.
 struct Share {
-  std::size_t unit = 0;        // in the plan
-  std::optional<Joint> joint;  // if the unit is a piece of such a file
+  std::uint64_t unit = 0;  // in the plan
+  bool is_joint = false;   // a piece of such a file
+  Joint joint;
 
   bool done = false;                                    // the piece
   std::array<std::byte, crypto::kTagBytes> last_tag{};  // of the file, if it is the last piece
   std::uint64_t files = 0, bytes = 0;                   // of whole files: done
   std::uint64_t files_kept = 0, bytes_kept = 0;         // complete and current already
   std::vector<std::pair<std::uint32_t, FileRecord>> records;  // for the manifest
+
+  auto fields() {
+    return std::tie(unit, is_joint, joint, done, last_tag, files, bytes, files_kept, bytes_kept,
+                    records);
+  }
 };
 
 // Gives the units of a plan to the threads of a process that works with others.

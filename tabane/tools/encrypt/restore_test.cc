@@ -12,7 +12,7 @@
 #include "tabane/tools/encrypt/key_proof.h"
 #include "tabane/tools/encrypt/manifest_file.h"
 #include "tabane/tools/encrypt/run_keys.h"
-#include "tabane/tools/encrypt/scan.h"
+#include "tabane/tools/encrypt/tree.h"
 #include "tabane/tools/encrypt/tree_job_test.h"
 
 namespace tabane::encrypt {

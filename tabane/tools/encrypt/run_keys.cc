@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <iterator>
 #include <optional>
 #include <utility>
 
@@ -56,22 +55,19 @@ bool has_keys(int root, std::span<const std::byte> bytes) {
 // with hidden names, by those of the manifest. throws: core::Error if they do not open.
 std::optional<TreeSeal> seal_there(const Tree& in, int out_root, KeyRing& keys) {
   if (auto seal = seal_of_files(in, out_root, keys)) return seal;
-  const core::Descriptor manifest = open_own_file(out_root, kManifestPath, kManifestPath);
-  if (!manifest.valid()) return std::nullopt;
-  Header header;
+  std::optional<FoundHeader> manifest;
   std::vector<Slot> slots;
   try {
-    const std::vector<std::byte> bytes = read_header(manifest.get(), kManifestPath);
-    header = decode_header(bytes);
-    if (header.source != KeySource::tree_key) return std::nullopt;
-    slots = decode_slots(std::span(bytes).subspan(kSlotsAt, header.slots_bytes), kSlotsAt);
+    manifest = manifest_there(out_root);
+    if (!manifest || manifest->header.source != KeySource::tree_key) return std::nullopt;
+    slots = manifest->slots();
   } catch (const DamageError&) {
     return std::nullopt;
   }
-  auto key = keys.open(header.tree, slots);
+  auto key = keys.open(manifest->header.tree, slots);
   if (!key)
     throw core::Error("wrong key: it does not fit the manifest in OUT; nothing was written");
-  return make_seal(header.tree, std::move(*key), std::move(slots));
+  return make_seal(manifest->header.tree, std::move(*key), std::move(slots));
 }
 
 // A tree whose key nothing tells gets no other one. throws: core::Error.

@@ -250,41 +250,31 @@ void SealedFormat::work_on(SealedTask& task, const Range& range) {
   const std::size_t in_group = std::clamp<std::size_t>(kGroupBytes / chunk, 1, ChunkGroup::kMost);
   const std::uint64_t end = std::min(task.chunks(), range.first + range.count);
   // The chunks begin at a multiple of a cache line, with the header before them.
-  chunks_at_ = (task.header_.bytes() + 63) / 64 * 64;
-  buffer_.reserve(chunks_at_ + in_group * (chunk + crypto::kTagBytes));
+  const std::size_t chunks_at = (task.header_.bytes() + 63) / 64 * 64;
+  buffer_.reserve(chunks_at + in_group * (chunk + crypto::kTagBytes));
+  std::byte* const chunks = buffer_.data() + chunks_at;
   cipher_.set_key(task.keys_.key.bytes());
   for (std::uint64_t at = range.first; at < end; at += in_group) {
     if (task.job().stop || task.failed()) throw Stopped();
     const auto here = static_cast<std::size_t>(std::min<std::uint64_t>(in_group, end - at));
     const ChunkGroup group = task.group(at, here);
-    seals_ ? seal_group(task, group) : open_group(task, group);
-  }
-}
-
-void SealedFormat::seal_group(SealedTask& task, const ChunkGroup& group) {
-  std::byte* const chunks = buffer_.data() + chunks_at_;
-  task.read_plain(group, chunks);
-  for (std::size_t i = 0; i < group.count; ++i) {
-    std::byte* const place = chunks + i * group.stride();
-    const std::size_t bytes = group.plain_of(i);
-    cipher_.seal(static_cast<std::uint32_t>(group.first + i), group.is_last(i), {place, bytes},
-                 {place, bytes + crypto::kTagBytes});
-  }
-  task.write_sealed(group, chunks);
-}
-
-void SealedFormat::open_group(SealedTask& task, const ChunkGroup& group) {
-  std::byte* const chunks = buffer_.data() + chunks_at_;
-  task.read_sealed(group, chunks);
-  for (std::size_t i = 0; i < group.count; ++i) {
-    std::byte* const place = chunks + i * group.stride();
-    const std::size_t bytes = group.plain_of(i);
-    if (!cipher_.open(static_cast<std::uint32_t>(group.first + i), group.is_last(i),
-                      {place, bytes + crypto::kTagBytes}, {place, bytes})) {
-      throw group.damage_of(i);
+    seals_ ? task.read_plain(group, chunks) : task.read_sealed(group, chunks);
+    for (std::size_t i = 0; i < here; ++i) {
+      if (!work_on_chunk(group, i, chunks, chunks)) throw group.damage_of(i);
     }
+    seals_ ? task.write_sealed(group, chunks) : task.write_opened(group, chunks);
   }
-  task.write_opened(group, chunks);
+}
+
+bool SealedFormat::work_on_chunk(const ChunkGroup& group, std::size_t i, std::byte* in,
+                                 std::byte* out) {
+  const std::size_t plain = group.plain_of(i), sealed = plain + crypto::kTagBytes;
+  const auto index = static_cast<std::uint32_t>(group.first + i);
+  in += i * group.stride();
+  out += i * group.stride();
+  if (!seals_) return cipher_.open(index, group.is_last(i), {in, sealed}, {out, plain});
+  cipher_.seal(index, group.is_last(i), {in, plain}, {out, sealed});
+  return true;
 }
 
 }  // namespace tabane::encrypt

@@ -71,6 +71,14 @@ class SealedFormat : public Format {
   Range cut(const FileTask& task, const Unit& unit, std::uint64_t piece_bytes) const override;
   void work(const std::shared_ptr<FileTask>& task, const Range& range) override;
 
+ protected:
+  // Seals or opens a chunk of a group in `in` to its place in `out`, which may be the same. Returns
+  // false if what is opened is not what was sealed. The cipher has the key.
+  bool work_on_chunk(const ChunkGroup& group, std::size_t i, std::byte* in, std::byte* out);
+
+  const bool seals_;
+  crypto::ChunkCipher cipher_;
+
  private:
   // Draws a salt and makes the header; reads and checks the header.
   void prepare_to_seal(SealedTask& task);
@@ -78,8 +86,6 @@ class SealedFormat : public Format {
   static void hold_against_manifest(SealedTask& task);
   // The chunks of the range, or to the file's end.
   void work_on(SealedTask& task, const Range& range);
-  void seal_group(SealedTask& task, const ChunkGroup& group);
-  void open_group(SealedTask& task, const ChunkGroup& group);
 
   bool is_sealed(SealedTask& task, int output);
   bool ends_like(SealedTask& task, int output);
@@ -88,12 +94,9 @@ class SealedFormat : public Format {
 
   void draw_salt(std::span<std::byte, kFileSaltBytes> salt);
 
-  const bool seals_;
-  crypto::ChunkCipher cipher_;
   std::array<std::byte, 64 * kFileSaltBytes> salts_;  // random; drawing many at once is far cheaper
   std::size_t salts_used_ = sizeof salts_;            // bytes
   crypto::PageBuffer buffer_;                         // header, then chunks with their tags
-  std::size_t chunks_at_ = 0;                         // where in it
 };
 
 }  // namespace tabane::encrypt

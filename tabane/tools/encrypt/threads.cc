@@ -1,6 +1,5 @@
 #include "tabane/tools/encrypt/threads.h"
 
-#include <algorithm>
 #include <atomic>
 #include <chrono>
 #include <functional>
@@ -9,7 +8,6 @@
 #include <vector>
 
 #include "tabane/core/threads.h"
-#include "tabane/tools/encrypt/formats.h"
 
 namespace tabane::encrypt {
 namespace {

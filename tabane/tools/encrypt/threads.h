@@ -1,8 +1,6 @@
 // The threads of a job, and who does what.
 #pragma once
 
-#include <memory>
-
 #include "tabane/tools/encrypt/copy_share.h"
 #include "tabane/tools/encrypt/file_task.h"
 #include "tabane/tools/encrypt/plan.h"

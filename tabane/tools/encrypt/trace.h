@@ -4,6 +4,7 @@
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
+#include <ctime>
 #include <map>
 #include <mutex>
 #include <string>
@@ -28,10 +29,20 @@ class Trace {
 
   // Begins now, with the start of the program as its first event: the CPU time that the process has
   // used until now, which is the time on the clock if nothing else had its core.
-  Trace();
+  Trace() {
+    std::timespec used{};
+    ::clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &used);
+    const auto seconds = std::chrono::seconds(used.tv_sec) + std::chrono::nanoseconds(used.tv_nsec);
+    add({.what = "start of the program", .begin = Clock::now() - seconds});
+  }
 
   // Sets the event's thread, and its end to now.
-  void add(Event event);
+  void add(Event event) {
+    event.end = Clock::now();
+    const std::lock_guard lock(mutex_);
+    event.thread = threads_.try_emplace(std::this_thread::get_id(), threads_.size()).first->second;
+    events_.push_back(std::move(event));
+  }
   // After the work; in the order in which they ended.
   const std::vector<Event>& events() const { return events_; }
 

@@ -1,5 +1,6 @@
 #include "tabane/tools/encrypt/tree.h"
 
+#include <dirent.h>
 #include <fcntl.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -7,17 +8,228 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
+#include <memory>
 #include <numeric>
+#include <utility>
 
 #include "tabane/core/error.h"
-#include "tabane/core/file.h"
 #include "tabane/core/output_file.h"
+#include "tabane/core/temporary_file.h"
 
 namespace tabane::encrypt {
 namespace {
 
 constexpr int kOpenDirectory = O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC;
+constexpr std::size_t kHeldByScan = 32;
+
+struct CloseDirectory {
+  void operator()(DIR* stream) const { ::closedir(stream); }
+};
+using DirectoryStream = std::unique_ptr<DIR, CloseDirectory>;
+
+std::string reason(const char* what, int code) {
+  return std::string(what) + ": " + std::strerror(code);
+}
+
+// Depth first, with a list instead of recursion. The children of one directory get neighbouring
+// numbers, so that an opener that goes through the numbers mostly has the parent at hand.
+class Scanner {
+ public:
+  Scanner(int root, const Selection& selection, Temporaries temporaries, bool own, bool times)
+      : root_(root),
+        temporaries_(temporaries),
+        times_(times),
+        own_(own),
+        selection_(selection),
+        opener_(tree_, root, false, kHeldByScan) {
+    tree_.directories.push_back({0, tree_.add_name("")});
+  }
+
+  Tree run() {
+    std::vector<std::uint32_t> pending = {0};
+    while (!pending.empty()) {
+      const std::uint32_t directory = pending.back();
+      pending.pop_back();
+      const std::size_t first_child = tree_.directories.size();
+      look_at(directory);
+      for (std::size_t child = tree_.directories.size(); child > first_child; --child) {
+        pending.push_back(static_cast<std::uint32_t>(child - 1));
+      }
+    }
+    std::sort(tree_.places.begin(), tree_.places.end());
+    keep_shared();
+    return std::move(tree_);
+  }
+
+ private:
+  struct Entry {
+    std::size_t name_at;  // in entry_names_
+    unsigned char type;
+  };
+
+  DirectoryStream open_stream(std::uint32_t directory) {
+    // The caller's descriptor of the root keeps its own position.
+    const int fd = directory == 0 ? ::openat(root_, ".", kOpenDirectory)
+                                  : ::fcntl(opener_.open(directory)->get(), F_DUPFD_CLOEXEC, 0);
+    core::Descriptor owned(fd);
+    DirectoryStream stream(owned.valid() ? ::fdopendir(fd) : nullptr);
+    if (!stream) throw core::SystemError("open directory", tree_.path(directory), errno);
+    owned.release();
+    return stream;
+  }
+
+  // Returns 0 or the error after which entries are missing.
+  int read_entries(DIR* stream) {
+    entries_.clear();
+    entry_names_.clear();
+    for (;;) {
+      errno = 0;
+      const dirent* entry = ::readdir(stream);
+      if (entry == nullptr) break;
+      const char* name = entry->d_name;
+      if (std::strcmp(name, ".") == 0 || std::strcmp(name, "..") == 0) continue;
+      entries_.push_back({entry_names_.size(), entry->d_type});
+      entry_names_.append(name, std::strlen(name) + 1);
+    }
+    const int error = errno;
+    const char* names = entry_names_.data();
+    std::sort(entries_.begin(), entries_.end(), [names](const Entry& a, const Entry& b) {
+      return std::strcmp(names + a.name_at, names + b.name_at) < 0;
+    });
+    return error;
+  }
+
+  void look_at(std::uint32_t directory) {
+    DirectoryStream stream;
+    int error = 0;
+    try {
+      stream = open_stream(directory);
+      error = read_entries(stream.get());
+    } catch (const core::SystemError& failed) {
+      if (directory == 0) throw;
+      fail(directory, nullptr, reason("directory cannot be opened", failed.code()));
+      return;
+    }
+    tree_.places.push_back(core::identity_of(::dirfd(stream.get())));
+    if (directory == 0) device_ = tree_.places.back().device;
+    if (selection_.one_file_system() && tree_.places.back().device != device_) {
+      ++tree_.excluded;  // what lies in it
+      return;
+    }
+    if (error != 0) {
+      if (directory == 0) throw core::SystemError("readdir", "", error);
+      fail(directory, nullptr, reason("directory cannot be read to its end", error));
+    }
+    if (selection_.needs_paths()) {
+      prefix_ = tree_.path(directory);
+      if (!prefix_.empty()) prefix_ += '/';
+    }
+    for (const Entry& entry : entries_) {
+      take(directory, ::dirfd(stream.get()), entry_names_.data() + entry.name_at, entry.type);
+    }
+  }
+
+  void take(std::uint32_t directory, int fd, const char* name, unsigned char type) {
+    struct stat status = {};
+    status.st_mode = DTTOIF(type);
+    const auto look = [&] {
+      return ::fstatat(fd, name, &status, AT_SYMLINK_NOFOLLOW) == 0 ? 0 : errno;
+    };
+    int error = type == DT_UNKNOWN ? look() : 0;  // first, as rules may be for directories
+    if (own_ && directory == 0 && S_ISDIR(status.st_mode) &&
+        std::strcmp(name, kOwnDirectory) == 0) {
+      tree_.own_directory = true;
+      return;
+    }
+    if (!selection_.takes_all() &&
+        selection_.leaves_out(name, prefix_ + name, S_ISDIR(status.st_mode))) {
+      ++tree_.excluded;
+      return;
+    }
+    if (type == DT_REG) error = look();
+    if (error != 0) {
+      fail(directory, name, reason("cannot be looked at", error));
+    } else if (is_mounted(status)) {
+      ++tree_.excluded;
+    } else if (S_ISDIR(status.st_mode)) {
+      tree_.directories.push_back({directory, tree_.add_name(name)});
+    } else if (S_ISLNK(status.st_mode)) {
+      tree_.links.push_back({tree_.add_name(name), directory});
+    } else if (!S_ISREG(status.st_mode)) {
+      tree_.specials.push_back(path_of(directory, name));
+    } else if (temporaries_ == Temporaries::leave_out && core::is_leftover(name, status.st_mode)) {
+      tree_.temporaries.push_back(path_of(directory, name));
+    } else {
+      take_file(directory, name, status);
+    }
+  }
+
+  void take_file(std::uint32_t directory, const char* name, const struct stat& status) {
+    tree_.files.push_back({tree_.add_name(name), static_cast<std::uint64_t>(status.st_size),
+                           directory, status.st_mode & 07777});
+    if (status.st_nlink > 1) {
+      const auto file = static_cast<std::uint32_t>(tree_.files.size() - 1);
+      tree_.shared.push_back({file, {status.st_dev, status.st_ino}});
+    }
+    if (times_) {
+      tree_.times.push_back(
+          packed_time(status.st_mtim.tv_sec, static_cast<std::uint32_t>(status.st_mtim.tv_nsec)));
+    }
+  }
+
+  // Whether a file that was looked at is of another file system, if that matters.
+  bool is_mounted(const struct stat& status) const {
+    return selection_.one_file_system() && S_ISREG(status.st_mode) && status.st_dev != device_;
+  }
+
+  // Other names may lie elsewhere, or be left out.
+  void keep_shared() {
+    std::vector<SharedFile>& all = tree_.shared;
+    std::ranges::sort(all, {}, &SharedFile::place);
+    std::vector<SharedFile> kept;
+    for (std::size_t i = 0; i < all.size(); ++i) {
+      const bool again = (i > 0 && all[i - 1].place == all[i].place) ||
+                         (i + 1 < all.size() && all[i + 1].place == all[i].place);
+      if (again) kept.push_back(all[i]);
+    }
+    std::ranges::sort(kept, {}, &SharedFile::file);
+    all = std::move(kept);
+  }
+
+  // name: of an entry of the directory, or null for the directory itself.
+  void fail(std::uint32_t directory, const char* name, std::string what) {
+    tree_.failures.push_back({path_of(directory, name), std::move(what)});
+  }
+
+  std::string path_of(std::uint32_t directory, const char* name) const {
+    std::string path = tree_.path(directory);
+    if (name != nullptr) {
+      if (!path.empty()) path += '/';
+      path += name;
+    }
+    return path;
+  }
+
+  int root_;
+  Temporaries temporaries_;
+  bool times_;
+  bool own_;
+  const Selection& selection_;
+  dev_t device_ = 0;  // of the root
+  Tree tree_;
+  DirectoryOpener opener_;
+  std::vector<Entry> entries_;
+  std::string entry_names_;
+  std::string prefix_;  // path of the directory, with the '/' behind it
+};
+
 }  // namespace
+
+std::uint64_t Tree::add_name(const std::string& name) {
+  const std::uint64_t at = names.size();
+  names.append(name.c_str(), name.size() + 1);
+  return at;
+}
 
 std::string Tree::path(std::uint32_t directory) const {
   std::vector<std::uint32_t> chain;
@@ -139,70 +351,15 @@ core::SharedDescriptor DirectoryOpener::open(std::uint32_t directory) {
   return reached;
 }
 
-void TreeWalk::enter(std::uint32_t directory) {
-  // Returns the range of those that lie in the directory, and goes behind it.
-  const auto range = [](std::uint32_t& at, std::size_t end, const auto& lies_here) {
-    Range found{at, at};
-    while (found.end < end && lies_here(found.end)) ++found.end;
-    at = found.end;
-    return found;
-  };
-  Level level{.directory = directory,
-              .path_bytes = path_.empty() ? 0 : path_.size() + 1,
-              .children = {},
-              .files = {},
-              .links = {}};
-  level.children = range(children_, tree_.directories.size(),
-                         [&](std::uint32_t i) { return tree_.directories[i].parent == directory; });
-  level.files = range(files_, tree_.files.size(),
-                      [&](std::uint32_t i) { return tree_.files[i].directory == directory; });
-  level.links = range(links_, tree_.links.size(),
-                      [&](std::uint32_t i) { return tree_.links[i].directory == directory; });
-  levels_.push_back(level);
+Tree scan(int root, const Selection& selection, Temporaries temporaries, bool own, bool times) {
+  return Scanner(root, selection, temporaries, own, times).run();
 }
 
-// Takes the first of the directory's entries that are left; returns false if there is none.
-bool TreeWalk::step() {
-  Level& level = levels_.back();
-  const char* first = nullptr;
-  Range* from = nullptr;
-  const auto consider = [&](Range& range, EntryKind kind, const auto& entries) {
-    if (range.at == range.end) return;
-    const char* name = tree_.name(entries[range.at].name_at);
-    if (first != nullptr && std::strcmp(name, first) >= 0) return;
-    first = name;
-    from = &range;
-    kind_ = kind;
-  };
-  consider(level.files, EntryKind::file, tree_.files);
-  consider(level.children, EntryKind::directory, tree_.directories);
-  consider(level.links, EntryKind::link, tree_.links);
-  if (from == nullptr) return false;
-  index_ = from->at++;
-  if (level.path_bytes > 0) {
-    path_.resize(level.path_bytes - 1);
-    path_ += '/';
-  } else {
-    path_.clear();
-  }
-  path_ += first;
-  return true;
-}
-
-bool TreeWalk::next() {
-  if (!any_) {
-    any_ = true;
-    enter(0);
-    return true;
-  }
-  while (!levels_.empty()) {
-    if (step()) {
-      if (kind_ == EntryKind::directory) enter(index_);
-      return true;
-    }
-    levels_.pop_back();
-  }
-  return false;
+Tree single_file(const std::string& name, std::uint64_t bytes) {
+  Tree tree;
+  tree.directories.push_back({0, tree.add_name("")});
+  tree.files.push_back({tree.add_name(name), bytes, 0});
+  return tree;
 }
 
 }  // namespace tabane::encrypt

@@ -1,4 +1,4 @@
-// The files below a directory as a scan finds them: walked in the order of a manifest, and reached
+// The files below a directory as a scan finds them, without following symbolic links, and reached
 // by name relative to open directories, so that no path is too long and no swapped link leads
 // elsewhere.
 #pragma once
@@ -7,12 +7,12 @@
 #include <cstdint>
 #include <memory>
 #include <string>
-#include <string_view>
 #include <vector>
 
 #include "tabane/core/file.h"
 #include "tabane/tools/encrypt/growing_array.h"
 #include "tabane/tools/encrypt/manifest_format.h"
+#include "tabane/tools/encrypt/selection.h"
 
 namespace tabane::encrypt {
 
@@ -68,6 +68,8 @@ struct Tree {
   std::vector<Failure> failures;         // could not be looked at
 
   const char* name(std::uint64_t name_at) const { return names.data() + name_at; }
+  // Adds a name and returns where it is.
+  std::uint64_t add_name(const std::string& name);
   // "a/b/c" below the root; "" for the root itself.
   std::string path(std::uint32_t directory) const;
   std::string path(const TreeFile& file) const;
@@ -126,42 +128,16 @@ struct DirectoryEntry {
   std::string name;
 };
 
-// Visits each directory before what it holds, in the order of compare_paths(), if the tree came
-// from scan(). Memory: a few words for each level of the place reached.
-class TreeWalk {
- public:
-  explicit TreeWalk(const Tree& tree) : tree_(tree) {}  // which lives as long as this
+// Walks what lies below the open directory `root`. cost: one fstatat a file or directory; 24 bytes
+// and its name a file.
+// temporaries: whether files with a temporary name are left out, or are files like others. own:
+// leaves out kOwnDirectory at the root. times: keeps Tree::times. throws: core::SystemError only if
+// the root itself cannot be read.
+enum class Temporaries { take, leave_out };
+Tree scan(int root, const Selection& selection, Temporaries temporaries = Temporaries::leave_out,
+          bool own = false, bool times = false);
 
-  // Goes to the next entry, at first to the root; returns false behind the last one.
-  bool next();
-
-  // Of the entry reached.
-  EntryKind kind() const { return kind_; }
-  std::uint32_t index() const { return index_; }  // in the tree's directories, files or links
-  std::uint32_t directory() const { return levels_.back().directory; }  // that it is or lies in
-  const std::string& path() const { return path_; }
-
- private:
-  struct Range {
-    std::uint32_t at = 0, end = 0;
-  };
-  struct Level {
-    std::uint32_t directory;
-    std::size_t path_bytes;  // with the '/' behind it
-    Range children, files, links;
-  };
-
-  void enter(std::uint32_t directory);
-  bool step();
-
-  const Tree& tree_;
-  // Behind those of the directories entered; they come in the order in which these are entered.
-  std::uint32_t children_ = 1, files_ = 0, links_ = 0;
-  std::vector<Level> levels_;
-  bool any_ = false;
-  EntryKind kind_ = EntryKind::directory;
-  std::uint32_t index_ = 0;
-  std::string path_;
-};
+// A tree of the one file `name` in the open directory `parent`.
+Tree single_file(const std::string& name, std::uint64_t bytes);
 
 }  // namespace tabane::encrypt

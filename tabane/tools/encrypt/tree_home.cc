@@ -20,6 +20,7 @@
 #include "tabane/core/output_file.h"
 #include "tabane/core/temporary_file.h"
 #include "tabane/tools/encrypt/tree.h"
+#include "tabane/tools/encrypt/tree_keys.h"
 
 namespace tabane::encrypt {
 namespace {

@@ -4,12 +4,12 @@
 
 #include <filesystem>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
 #include "tabane/core/file.h"
 #include "tabane/core/temporary_file.h"
-#include "tabane/tools/encrypt/tree_keys.h"
 
 namespace tabane::encrypt {
 

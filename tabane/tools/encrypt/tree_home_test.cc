@@ -18,7 +18,7 @@
 #include "tabane/core/files_test.h"
 #include "tabane/core/output_file.h"
 #include "tabane/core/temporary_file.h"
-#include "tabane/tools/encrypt/scan.h"
+#include "tabane/tools/encrypt/tree.h"
 
 namespace tabane::encrypt {
 namespace {

@@ -21,7 +21,6 @@
 #include "tabane/core/file.h"
 #include "tabane/core/files_test.h"
 #include "tabane/core/temporary_file.h"
-#include "tabane/tools/encrypt/scan.h"
 
 namespace tabane::encrypt {
 namespace {

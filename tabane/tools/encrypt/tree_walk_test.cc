@@ -6,7 +6,7 @@
 #include "tabane/core/file.h"
 #include "tabane/core/files_test.h"
 #include "tabane/core/temporary_file.h"
-#include "tabane/tools/encrypt/scan.h"
+#include "tabane/tools/encrypt/manifest_compare.h"
 #include "tabane/tools/encrypt/tree.h"
 
 namespace tabane::encrypt {

@@ -26,13 +26,13 @@
 #include "tabane/program/printable.h"
 #include "tabane/program/progress.h"
 #include "tabane/program/run_options.h"
+#include "tabane/tools/encrypt/coordinator.h"
 #include "tabane/tools/encrypt/input_manifest.h"
 #include "tabane/tools/encrypt/job.h"
 #include "tabane/tools/encrypt/job_text.h"
 #include "tabane/tools/encrypt/key_ring.h"
 #include "tabane/tools/encrypt/places.h"
 #include "tabane/tools/encrypt/rekey.h"
-#include "tabane/tools/encrypt/worker.h"
 
 namespace tabane::program {
 namespace {

@@ -1,10 +1,7 @@
-#include "tabane/tools/encrypt/worker.h"
-
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <unistd.h>
 
-#include <algorithm>
 #include <cerrno>
 #include <chrono>
 #include <condition_variable>
@@ -39,20 +36,17 @@ class GivenUnits : public UnitSource {
     std::unique_lock lock(mutex_);
     changed_.wait(lock, [&] { return job_.stop || end_ || !ready_.empty(); });
     if (job_.stop || ready_.empty()) return nullptr;
-    const Work::Given given = ready_.front();
+    auto share = std::make_unique<Share>(std::move(ready_.front()));
     ready_.pop_front();
-    auto share = std::make_unique<Share>();
-    share->unit = given.unit;
-    if (given.is_piece != 0) share->joint = given.joint;
     return {share.release(), [this](Share* done) {
               const std::unique_ptr<Share> owned(done);
-              note(*done);
+              note(std::move(*done));
             }};
   }
 
   void tick() override {
     try {
-      while (const auto letter = mail_.take(kWorkTag)) take(decode_work(letter->text));
+      while (const auto letter = mail_.take(kWorkTag)) take(letter->as<Work>());
       report();
     } catch (...) {
       problem_ = std::current_exception();
@@ -81,25 +75,9 @@ class GivenUnits : public UnitSource {
   }
 
   // What was not begun when the job stopped is not done.
-  void note(const Share& share) {
+  void note(Share share) {
     const std::lock_guard lock(mutex_);
-    if (job_.stop) return;
-    report_.done.push_back({.unit = share.unit,
-                            .attempt = share.joint ? share.joint->attempt : 0,
-                            .done = share.done,
-                            .files = share.files,
-                            .bytes = share.bytes,
-                            .files_kept = share.files_kept,
-                            .bytes_kept = share.bytes_kept,
-                            .last_tag = share.last_tag});
-    for (const auto& [file, record] : share.records) {
-      report_.records.push_back({.file = file,
-                                 .sealed = record.sealed,
-                                 .seconds = record.seconds,
-                                 .nanoseconds = record.nanoseconds,
-                                 .mode = record.mode,
-                                 .sparse = record.sparse});
-    }
+    if (!job_.stop) report_.done.push_back(std::move(share));
   }
 
   // Asks for more when there is no more than one unit a thread in stock.
@@ -122,7 +100,7 @@ class GivenUnits : public UnitSource {
     for (const auto& [file, difference] : job_.take_differences()) {
       const auto& salt = difference.salt();
       report_.differences.push_back({.file = file,
-                                     .kind = static_cast<std::uint64_t>(difference.kind()),
+                                     .kind = difference.kind(),
                                      .has_salt = salt.has_value(),
                                      .salt = salt.value_or(DifferenceFinder::Salt{})});
     }
@@ -139,7 +117,7 @@ class GivenUnits : public UnitSource {
   std::exception_ptr problem_;
   std::mutex mutex_;  // of what follows
   std::condition_variable changed_;
-  std::deque<Work::Given> ready_;
+  std::deque<Share> ready_;
   Clock::time_point told_ = Clock::now();
   bool asked_ = false, end_ = false, told_stop_ = false;
   Report report_;
@@ -162,11 +140,9 @@ core::Descriptor open_out(const Start& start) {
 
 // The tree that rank 0 has scanned, and its names as it is read and written, if they are others.
 struct Trees {
-  Trees(const Start& start, comm::Comm& ranks) : tree(receive_tree(start.sizes, ranks)) {
-    if (start.sizes_as_read != TreeSizes{}) as_read = receive_tree(start.sizes_as_read, ranks);
-    if (start.sizes_as_written != TreeSizes{}) {
-      as_written = receive_tree(start.sizes_as_written, ranks);
-    }
+  Trees(const Start& start, comm::Comm& ranks) : tree(receive_tree(ranks)) {
+    if (start.reads_other_names) as_read = receive_tree(ranks);
+    if (start.writes_other_names) as_written = receive_tree(ranks);
   }
 
   Tree tree;
@@ -230,7 +206,7 @@ void serve_rank_0(Request request, const Hooks& hooks, comm::Comm& ranks) {
     crypto::fill_random(secret.bytes());
     const crypto::X25519Public own = crypto::x25519_public(secret);
     mail.post(0, kHelloTag, encode(Hello{core::machine_name(), core::thread_binding(), own}));
-    const Start start = decode_start(mail.wait(kStartTag).text);
+    const auto start = mail.wait(kStartTag).as<Start>();
     if (start.works) {
       const Trees trees(start, ranks);
       try {
@@ -250,7 +226,5 @@ void serve_rank_0(Request request, const Hooks& hooks, comm::Comm& ranks) {
     return;  // rank 0 goes on alone, or is gone itself
   }
 }
-
-void release_workers(comm::Comm& ranks) { Coordinator(&ranks).let_go(); }
 
 }  // namespace tabane::encrypt
