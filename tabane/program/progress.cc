@@ -4,15 +4,25 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <chrono>
 #include <cmath>
 #include <csignal>
 #include <cstdio>
 #include <ctime>
+#include <utility>
 
 #include "tabane/program/layout.h"
 
 namespace tabane::program {
 namespace {
+
+// A character in the last column would let some terminals begin another line.
+std::size_t columns_for_a_line() { return terminal_width(STDERR_FILENO).value_or(2) - 1; }
+
+void draw_line(const std::string& text) {
+  fmt::print(stderr, "\r{}\033[K", text);
+  std::fflush(stderr);
+}
 
 // 'timeout' and launchers signal a process and then its group: two signals, but one wish.
 constexpr double kOneWishSeconds = 0.3;
@@ -65,18 +75,42 @@ std::string progress_line(const std::string& what, double done, double seconds_l
 
 void ProgressLine::show(const std::string& what, double done, double seconds_left) {
   if (!on_) return;
-  // A character in the last column would let some terminals begin another line.
-  const std::size_t width = terminal_width(STDERR_FILENO).value_or(2) - 1;
-  fmt::print(stderr, "\r{}\033[K", progress_line(what, done, seconds_left, width));
-  std::fflush(stderr);
+  draw_line(progress_line(what, done, seconds_left, columns_for_a_line()));
   drawn_ = true;
 }
 
 void ProgressLine::clear() {
   if (!drawn_) return;
-  std::fputs("\r\033[K", stderr);
-  std::fflush(stderr);
+  draw_line("");
   drawn_ = false;
+}
+
+AwaitedLine::AwaitedLine(std::string what, bool on, int silent_seconds) : what_(std::move(what)) {
+  if (on && isatty(STDERR_FILENO) == 1)
+    thread_ = std::thread([this, silent_seconds] { show(silent_seconds); });
+}
+
+AwaitedLine::~AwaitedLine() {
+  if (!thread_.joinable()) return;
+  {
+    const std::lock_guard lock(mutex_);
+    ended_ = true;
+  }
+  end_.notify_one();
+  thread_.join();
+}
+
+void AwaitedLine::show(int silent_seconds) {
+  std::unique_lock lock(mutex_);
+  const auto begin = std::chrono::steady_clock::now();
+  for (int seconds = silent_seconds;; ++seconds) {
+    const auto next = begin + std::chrono::seconds(seconds);
+    if (end_.wait_until(lock, next, [this] { return ended_; })) {
+      if (seconds > silent_seconds) draw_line("");
+      return;
+    }
+    draw_line(cut_to_width(fmt::format("{} ({} s)", what_, seconds), columns_for_a_line()));
+  }
 }
 
 StopOnSignal::StopOnSignal() {

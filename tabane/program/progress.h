@@ -1,8 +1,11 @@
 // A progress line on a terminal, and Ctrl-C as a request to stop rather than a death.
 #pragma once
 
+#include <condition_variable>
 #include <cstddef>
+#include <mutex>
 #include <string>
+#include <thread>
 
 namespace tabane::program {
 
@@ -28,6 +31,26 @@ class ProgressLine {
  private:
   bool on_;
   bool drawn_ = false;
+};
+
+// While it lives, shows on stderr what is awaited and for how long, once a second after some have
+// passed; on a terminal only. Clears it at the end.
+class AwaitedLine {
+ public:
+  // on: otherwise it shows nothing.
+  AwaitedLine(std::string what, bool on, int silent_seconds = 2);
+  ~AwaitedLine();
+  AwaitedLine(const AwaitedLine&) = delete;
+  AwaitedLine& operator=(const AwaitedLine&) = delete;
+
+ private:
+  void show(int silent_seconds);
+
+  std::string what_;
+  bool ended_ = false;
+  std::mutex mutex_;
+  std::condition_variable end_;
+  std::thread thread_;
 };
 
 // Turns the first Ctrl-C (SIGINT, SIGTERM) into a flag for a scope; the next one that does not come

@@ -9,6 +9,7 @@
 
 #include "tabane/comm/launch.h"
 #include "tabane/core/error.h"
+#include "tabane/team/places.h"
 
 namespace tabane::program {
 
@@ -74,6 +75,13 @@ comm::TransportKind transport_named(const std::string& name) {
   return name == "shm"   ? comm::TransportKind::shm
          : name == "mpi" ? comm::TransportKind::mpi
                          : comm::TransportKind::automatic;
+}
+
+void warn_of_turns(const core::Placement& placement) {
+  if (!placement.oversubscribed) return;
+  const std::size_t pus = team::known_topology().pus().size();
+  fmt::print(stderr, "tabane: {} ranks share {} {}: they take turns and wait long for each other\n",
+             placement.processes, pus, pus == 1 ? "PU" : "PUs");
 }
 
 // --transport and -n/--processes of a verb; they fill `options`.

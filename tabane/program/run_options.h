@@ -16,6 +16,9 @@
 namespace tabane::comm {
 class Comm;
 }
+namespace tabane::core {
+struct Placement;
+}
 
 namespace tabane::program {
 
@@ -32,6 +35,9 @@ RunRequest run_request_of(const std::string& options);
 void apply(const RunPlan& plan, lab::ChildCommand& command);
 
 comm::TransportKind transport_named(const std::string& name);
+
+// Warns on stderr if ranks on shared memory are more than the PUs.
+void warn_of_turns(const core::Placement& placement);
 
 // --transport and -n/--processes of a verb; they fill `options`.
 std::vector<Option> rank_rows(lab::RankOptions& options);

@@ -193,10 +193,15 @@ std::string spread_of(double value, const core::Interval& interval, const std::s
 std::string limit_text(const lab::Result& result) {
   const auto share = result.share_of_limit();
   if (!share) return "";
-  const std::string text = fmt::format("{:>5} of limit", lab::show_percent(share->value));
+  const auto [low, high] = share->interval;
+  const bool is_time = result.better == lab::Better::lower;
+  const std::string text =
+      is_time ? fmt::format("{} × the limit", lab::text_of({1 / share->value, "ratio"}))
+              : fmt::format("{:>5} of limit", lab::show_percent(share->value));
   if (result.is_above_limit()) return text + ": the roof is too low";
-  const double half = (share->interval.high - share->interval.low) / 2;
-  return share->pairs < 2 ? text : fmt::format("{} ± {:.0f}", text, std::ceil(100 * half));
+  if (share->pairs < 2) return text;
+  return is_time ? fmt::format("{} ± {:.2f}", text, (1 / low - 1 / high) / 2)
+                 : fmt::format("{} ± {:.0f}", text, std::ceil(50 * (high - low)));
 }
 
 }  // namespace

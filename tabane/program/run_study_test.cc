@@ -125,6 +125,19 @@ TEST(ResultLine, GivesTheIntervalOfAShareAndNamesARoofThatIsTooLow) {
       << result_line(result);
 }
 
+TEST(ResultLine, ShowsATimeAsAMultipleOfItsLimit) {
+  lab::Result result;
+  result.name = "comm.latency";
+  result.unit = "s";
+  result.better = lab::Better::lower;
+  lab::set_samples(result, std::vector<double>(6, 80e-9));
+  result.limit = lab::Limit{50e-9, "a cache line"};
+  EXPECT_TRUE(result_line(result).ends_with(" 1.60 × the limit")) << result_line(result);
+  lab::set_samples(result, {80e-9, 84e-9, 88e-9, 92e-9, 96e-9, 102e-9});
+  lab::set_limit(result, "in turn", std::vector<double>(6, 80e-9));
+  EXPECT_TRUE(result_line(result).ends_with(" 1.12 × the limit ± 0.14")) << result_line(result);
+}
+
 TEST(ResultLine, ShowsBothStatesOfAFigureThatHasTwo) {
   lab::Result result;
   result.name = "memory.bandwidth.triad.dram.machine";

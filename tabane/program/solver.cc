@@ -98,6 +98,8 @@ comm::LaunchOptions SolverOptions::launch_options() const {
     options.machine = machine;
     options.ranks = simulated.ranks();
     if (options.grid == comm::GridShape{}) options.grid = {simulated.rows, simulated.columns};
+  } else if (!quiet && comm::transport_of(options) == comm::TransportKind::shm) {
+    options.show_placement = warn_of_turns;
   }
   options.choice_rules = comm::rules_of(comm::mechanisms_named(mechanisms));
   return options;
@@ -132,6 +134,10 @@ std::string solution_text(const Solution& solution, const std::string& answer) {
   text += answer;
   const std::string steps = steps_text(solution);
   return steps.empty() ? text : text + "\n" + steps;
+}
+
+std::string awaited_text(int ranks) {
+  return fmt::format("waiting for {} {}", ranks, ranks == 1 ? "rank" : "ranks");
 }
 
 lab::Json to_json(const Solution& solution) {

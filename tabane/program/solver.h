@@ -11,6 +11,7 @@
 
 #include "tabane/comm/launch.h"
 #include "tabane/program/output.h"
+#include "tabane/program/progress.h"
 #include "tabane/solver/solution.h"
 
 namespace tabane::program {
@@ -73,6 +74,8 @@ struct Solver {
   std::FILE* text_to = stdout;
 };
 
+// "waiting for 4 ranks"
+std::string awaited_text(int ranks);
 lab::Json to_json(const solver::Solution& solution);
 // Prints the text unless the options say otherwise, and writes the JSON.
 void report(const SolverOptions& options, std::FILE* text_to,
@@ -82,7 +85,10 @@ void report(const SolverOptions& options, std::FILE* text_to,
 template <class Answer>
 int run_solver(const SolverOptions& options, const comm::LaunchOptions& launch,
                const Solver<Answer>& solver) {
-  const std::optional<Answer> answer = comm::launch_result<Answer>(launch, solver.solve);
+  const std::optional<Answer> answer = comm::launch_result<Answer>(launch, [&](comm::Comm& comm) {
+    const AwaitedLine line(awaited_text(comm.size()), comm.rank() == 0 && !options.quiet);
+    return solver.solve(comm);
+  });
   if (!answer) return kOk;  // under MPI rank 0 reports
   if (solver.review) solver.review(*answer);
   lab::Json json = to_json(answer->solution);

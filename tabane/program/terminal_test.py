@@ -6,6 +6,7 @@ import pathlib
 import pty
 import re
 import select
+import signal
 import struct
 import subprocess
 import sys
@@ -13,7 +14,8 @@ import tempfile
 import termios
 import unittest
 
-TABANE = sys.argv.pop(1)
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2] / "tests/lib"))
+from tool_case import TABANE, children, cpu_seconds
 
 
 class Window:
@@ -31,18 +33,20 @@ class Window:
         process = subprocess.Popen([TABANE, *map(str, arguments)], stdin=subprocess.DEVNULL,
                                    **({"stdout": self.theirs, "stderr": self.theirs} | pipes))
         os.close(self.theirs)
-        while True:
-            select.select([self.ours], [], [], 60)
-            try:
-                data = os.read(self.ours, 65536)
-            except OSError:  # the other end is closed
-                break
-            if not data:
-                break
-            self.text += data
+        while self.read():
             on_text(self)
         os.close(self.ours)
         return process.wait(timeout=60)
+
+    def read(self):
+        """Keeps what is written next; false: nothing will be."""
+        readable, _, _ = select.select([self.ours], [], [], 60)
+        try:
+            data = os.read(self.ours, 65536) if readable else b""
+        except OSError:  # the other end is closed
+            data = b""
+        self.text += data
+        return data != b""
 
     def progress(self):
         """What was drawn of the progress line."""
@@ -85,6 +89,26 @@ class Progress(unittest.TestCase):
         self.assertGreater(len(lines[0]), 40)
         # The first few may have been drawn before the window changed.
         self.assertLess(max(map(len, lines[2:])), 40, lines)
+
+
+    def test_of_a_solver_says_what_is_awaited(self):
+        window = Window(80)
+        process = subprocess.Popen([TABANE, "linpack", "-n", "6000", "--ranks", "2"],
+                                   stdout=subprocess.DEVNULL, stderr=window.theirs)
+        os.close(window.theirs)
+        self.addCleanup(process.kill)
+        ranks = []
+        while len(ranks) < 2 or min(map(cpu_seconds, ranks)) < 0.2:  # both are past their setup
+            self.assertIsNone(process.poll())
+            ranks = children(process.pid)
+        os.kill(ranks[1], signal.SIGSTOP)  # and rank 0 waits
+        while b"waiting for 2 ranks (2 s)" not in window.text:
+            self.assertTrue(window.read(), window.text)
+        os.kill(ranks[1], signal.SIGCONT)
+        self.assertEqual(process.wait(timeout=60), 0)
+        while window.read():
+            pass
+        self.assertTrue(window.text.endswith(b"\r\033[K"), window.text)
 
 
 class List(unittest.TestCase):

@@ -67,6 +67,16 @@ class Case(unittest.TestCase):
             self.assertEqual("", done.stdout)
         return done
 
+    def told_by_ranks_that_take_turns(self, *arguments):
+        """What two ranks on one PU say as JSON; one line on stderr says that they share it."""
+        on_one_pu = {"before": ("taskset", "-c", str(min(os.sched_getaffinity(0)))), "code": 0}
+        done = self.run_tool(*arguments, "--ranks", 2, "--json", **on_one_pu)
+        self.assertEqual("tabane: 2 ranks share 1 PU: they take turns and wait long for each "
+                         "other\n", done.stderr)
+        self.assertEqual("", self.run_tool(*arguments, "--ranks", 2, "-q", **on_one_pu).stderr)
+        self.assertEqual("", self.run_tool(*arguments, "--ranks", 1, **on_one_pu).stderr)
+        return json.loads(done.stdout)
+
     def start(self, *arguments):
         process = subprocess.Popen([TABANE, self.tool, *map(str, arguments)], cwd=self.folder,
                                    env=WITHOUT_MPI, text=True, start_new_session=True,

@@ -119,6 +119,7 @@ void StudyViews::order_chart(const std::string& name, Axis y, std::vector<Curve>
   Curves all{{"run", "", false}, std::move(y), {}};
   for (Curve& curve : curves) {
     curve.joined = false;
+    for (double& run : curve.x) ++run;  // they count from 1
     add_curve(all, std::move(curve));
   }
   if (all.series.empty()) return;

@@ -167,11 +167,13 @@ std::vector<double> substitute(comm::Grid& grid, const Layout& layout, LocalMatr
 // starts.
 void measure_limit(comm::Grid& grid, SolvedSystem& answer) {
   comm::Comm& comm = grid.all();
+  if (comm.transport().crowded()) return;  // both would take as long as the solution
   comm.set_phase("rate of matrix products");
-  // Not for much longer than the solution takes.
-  answer.solution.limit = answer.n < 500 ? solver::measure_product_rate(comm, 384, 3)
-                                         : solver::measure_product_rate(comm);
-  answer.solution.limit_is = "DGEMM on all ranks";
+  constexpr int kFewEquations = 500;  // do not come near it
+  if (answer.n >= kFewEquations) {
+    answer.solution.limit = solver::measure_product_rate(comm);
+    answer.solution.limit_is = "DGEMM on all ranks";
+  }
   constexpr int kSmall = 400;
   solve(comm, RandomSystem(std::min(answer.n, kSmall), 1),
         {.block = answer.block, .grid = {grid.rows(), grid.columns()}});

@@ -77,6 +77,8 @@ class Matmul(Case):
         self.assertEqual(record["operations"], 150 ** 3)
         self.assertGreater(record["loop_seconds_per_multiply_add"], 0)
         self.assertEqual(self.run_tool("-n", "5", "-q").stdout, "")
+        self.assertIsNone(self.told_by_ranks_that_take_turns("-n", 50)["limit"])
+        self.assertEqual("DGEMM on all ranks", self.told("-n", 50, "--ranks", 1)["limit"])
 
     def test_multiplies_next_to_nothing_and_complex_numbers(self):
         for grid in ("1x1", "2x2"):

@@ -79,6 +79,10 @@ class Results(Case):
                 ranks = 3 if before or "--ranks" in way else 1
                 self.assertEqual(ranks, told["encryption"]["ranks"])
 
+    def test_of_ranks_that_take_turns(self):
+        self.generate("--transactions", 100, "--items", 8)
+        self.told_by_ranks_that_take_turns(self.shop, "--min-support", 0.3, *QUICK)
+
     def test_with_secure_parameters(self):
         self.generate("--transactions", 3000, "--items", 20, "--mean-transaction", 4)
         expected = self.told(self.shop, "--min-support", 0.2, "--plain")

@@ -220,14 +220,15 @@ MineResult mine_on_forked_ranks(const MineOptions& options) {
     const FimiFile file(options.request.database, options.request.between_words);
     check_encryption(file, options.request);
   }
-  return *comm::launch_result<MineResult>(
-      {.ranks = *options.ranks, .transport = comm::TransportKind::shm}, [&](comm::Comm& comm) {
-        if (comm.rank() == 0)
-          return mine_encrypted(FimiFile(options.request.database, options.request.between_words),
-                                options.request, &comm);
-        help_mining(comm, options.request.workers.threads);
-        return MineResult{};
-      });
+  comm::LaunchOptions launch{.ranks = *options.ranks, .transport = comm::TransportKind::shm};
+  if (!options.output.quiet) launch.show_placement = warn_of_turns;
+  return *comm::launch_result<MineResult>(launch, [&](comm::Comm& comm) {
+    if (comm.rank() == 0)
+      return mine_encrypted(FimiFile(options.request.database, options.request.between_words),
+                            options.request, &comm);
+    help_mining(comm, options.request.workers.threads);
+    return MineResult{};
+  });
 }
 
 MineResult mined_by_rank_0(const MineOptions& options, comm::Comm* ranks) {

@@ -266,7 +266,7 @@ SolvedMesh solve(comm::Comm& comm, const Problem& problem, const SolveOptions& o
   solution.steps = steps.gather();
   solution.seconds = solution.steps.seconds_of_slowest();
   if (values != nullptr) *values = gather_field(comm, problem, grid, scaled.x);
-  if (options.measure_limit) {
+  if (options.measure_limit && !comm.transport().crowded()) {
     solution.limit = limit_of(comm, scaled, answer.bytes_per_unknown);
     const double bandwidth = solution.limit * answer.bytes_per_unknown / kOperations;
     solution.limit_is =

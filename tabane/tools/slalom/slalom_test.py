@@ -83,6 +83,11 @@ class Slalom(Case):
                          ["reader", "region", "set-up", "first face", "factor panel", "update",
                           "broadcast", "waiting", "substitution", "gather", "storer", "other"])
 
+    def test_compares_with_a_limit_where_that_means_something(self):
+        self.assertIsNone(self.told_by_ranks_that_take_turns("--patches", 1000)["limit"])
+        self.assertEqual("DGEMM on all ranks",
+                         self.told("--patches", 1000, "--ranks", 1)["limit"])
+
     def test_leaves_no_files_where_none_are_asked_for(self):
         self.run_slalom("--patches", 60, "-q")
         self.assertEqual([path.name for path in self.folder.iterdir()], ["geom"])

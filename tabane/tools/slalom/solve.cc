@@ -104,12 +104,12 @@ class BoxSolver {
   }
 
  private:
-  // Returns 0 for a problem that is too small to come near the limit: measuring would take longer.
+  // Returns 0 for ranks that take turns on PUs, and for a problem that is too small to come near
+  // the limit: measuring would take longer.
   double measure_limit() {
     constexpr int kFewPatches = 1000;
-    return !problem_.measure_limit || problem_.patches < kFewPatches
-               ? 0
-               : solver::measure_product_rate(grid_.all());
+    const bool is_far = problem_.patches < kFewPatches || grid_.all().transport().crowded();
+    return !problem_.measure_limit || is_far ? 0 : solver::measure_product_rate(grid_.all());
   }
 
   bool is_root() { return grid_.all().rank() == 0; }

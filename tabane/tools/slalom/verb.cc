@@ -1,5 +1,6 @@
 // tabane slalom: the light inside a box, for its own sake and as a benchmark.
 #include <fmt/format.h>
+#include <unistd.h>
 
 #include <memory>
 #include <optional>
@@ -72,7 +73,9 @@ slalom::SolvedBox solve_on(comm::Comm& comm, const SlalomOptions& options,
   const slalom::SearchLimits limits{.seconds = core::parse_seconds(*options.seconds), .most = most};
   return slalom::solve_largest(comm, problem, limits, [&](const slalom::TimedRun& run) {
     if (options.solver.quiet) return;
-    fmt::print(stderr, "{:6} patches: {}\n", run.patches, core::format_seconds(run.seconds));
+    // In the place of what AwaitedLine may have drawn.
+    fmt::print(stderr, "{}{:6} patches: {}\n", isatty(STDERR_FILENO) == 1 ? "\r\033[K" : "",
+               run.patches, core::format_seconds(run.seconds));
   });
 }
 

@@ -61,6 +61,7 @@ void add_runs(Record& record, const std::vector<TimeContender>& contenders,
                 .y = point.samples,
                 .joined = false,
                 .flagged = std::vector<bool>(point.samples.size())};
+    for (double& run : curve.x) ++run;  // they count from 1
     for (const std::size_t at : core::outliers_far_fence(point.samples)) curve.flagged[at] = true;
     curves.series.push_back(std::move(curve));
   }

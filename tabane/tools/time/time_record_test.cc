@@ -61,6 +61,16 @@ TEST(TimeRecord, IsWrittenAndReadAgain) {
     EXPECT_NE(again.find_view(view), nullptr) << view;
 }
 
+TEST(TimeRecord, CountsRunsFrom1) {
+  const Record record = Timed(20).record();
+  std::vector<double> runs;
+  for (const Curve& curve : std::get<Curves>(record.find_view("time.runs")->content).series)
+    runs.insert(runs.end(), curve.x.begin(), curve.x.end());
+  std::ranges::sort(runs);
+  ASSERT_EQ(runs.size(), 40u);
+  for (std::size_t i = 0; i < runs.size(); ++i) EXPECT_EQ(runs[i], i + 1.0);
+}
+
 TEST(TimeRecord, OfOneRoundHasNoIntervals) {
   const Record record = Timed(1).record();
   EXPECT_FALSE(record.find("time.b_|_c.threads2.ratio")->interval);
