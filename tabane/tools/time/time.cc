@@ -289,10 +289,12 @@ class Turns {
     const double round = (measuring_since_ - start_) / effort_.rounds.warmups * effort_.repeat;
     const double all = round * effort_.rounds.fewest;
     if (all < kLongSeconds) return;
-    hooks_.on_plan(
-        fmt::format("a round takes {}: {} rounds take {}; --max-time and --runs make it shorter",
-                    core::format_seconds(round), effort_.rounds.fewest,
-                    core::format_seconds(std::min(all, effort_.rounds.most_seconds + round))));
+    const double most = effort_.rounds.most_seconds;
+    hooks_.on_plan(fmt::format(
+        "a round takes {}: {} rounds {} {}; {}", core::format_seconds(round), effort_.rounds.fewest,
+        all > most ? "would take" : "take", core::format_seconds(all),
+        all > most ? fmt::format("--max-time ends after {}", core::format_seconds(most))
+                   : "--max-time and --runs make it shorter"));
   }
 
   void show(std::size_t i) {

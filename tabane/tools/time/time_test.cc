@@ -46,6 +46,23 @@ TEST(TimeInTurn, TakesOneRunOfEachPerRoundAfterTheWarmUp) {
   EXPECT_NEAR(timings.to_first[1].value, 2, 0.3);
 }
 
+TEST(TimeInTurn, SaysAfterTheWarmUpHowLongItTakes) {
+  const auto plan_within = [](double most_seconds) {
+    SimulatedMachine machine(2, 1e-9);
+    TimeEffort effort = rounds(10);
+    effort.rounds.most_seconds = most_seconds;
+    Hooks hooks;
+    std::string plan;
+    hooks.on_plan = [&](const std::string& text) { plan = text; };
+    time_in_turn({machine.command("a", 1), machine.command("b", 2)}, effort, machine.clock, hooks);
+    return plan;
+  };
+  EXPECT_EQ(plan_within(60),
+            "a round takes 3.00 s: 10 rounds take 30.0 s; --max-time and --runs make it shorter");
+  EXPECT_EQ(plan_within(20),
+            "a round takes 3.00 s: 10 rounds would take 30.0 s; --max-time ends after 20.0 s");
+}
+
 TEST(TimeInTurn, StopsWhenADifferenceIsShown) {
   SimulatedMachine machine(2);
   const Timings timings = time_in_turn({machine.command("a", 0.1), machine.command("b", 0.2)},

@@ -1,0 +1,43 @@
+#!/bin/bash
+# cmake/configure.sh with a false cmake and pkg-config: when it configures, and with what.
+set -euo pipefail
+source=$(realpath "$(dirname "$0")/../..")
+
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+mkdir -p "$work/cmake" "$work/bin"
+cp "$source/cmake/configure.sh" "$work/cmake/"
+fake() { printf '#!/bin/sh\n%s\n' "$2" >"$work/bin/$1"; chmod +x "$work/bin/$1"; }
+# shellcheck disable=SC2016  # for the fakes to expand
+{
+  fake cmake 'echo "cmake $*"'
+  fake pkg-config 'case " $FAKE_MPIS " in *" $2 "*) ;; *) exit 1 ;; esac'
+}
+
+# check EXPECTED MPIS OPTION…: what configure.sh starts where pkg-config knows these MPIs.
+check() {
+  local expected=$1 mpis=$2 said
+  shift 2
+  said=$(PATH=$work/bin:$PATH FAKE_MPIS=$mpis "$work/cmake/configure.sh" "$@")
+  [ "$said" = "$expected" ] || {
+    printf 'configure.sh %s with "%s":\n%s\nexpected:\n%s\n' "$*" "$mpis" "$said" "$expected"
+    exit 1
+  }
+}
+
+plain="cmake --preset release -DTABANE_TESTS=OFF -DTABANE_BENCH=OFF"
+with_tests="cmake --preset release -DTABANE_TESTS=ON -DTABANE_BENCH=OFF"
+check "$plain" ""
+mkdir "$work/build"
+echo "build lib/libtabane_opencl.so" >"$work/build/build.ninja"
+check "" ""
+check "$plain" "ompi-c"
+check "$plain" "mpich"
+check "$with_tests" "" TABANE_TESTS
+echo "TABANE_TESTS:BOOL=ON" >"$work/build/CMakeCache.txt"
+check "" "" TABANE_TESTS
+check "$with_tests" "mpich"
+echo "build lib/libtabane_mpi_openmpi.so" >>"$work/build/build.ninja"
+check "" "ompi-c"
+check "$with_tests" "ompi-c mpich"
+echo "configure.sh: all cases passed"
