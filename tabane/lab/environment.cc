@@ -1,5 +1,6 @@
 #include "tabane/lab/environment.h"
 
+#include <fmt/format.h>
 #include <unistd.h>
 #if defined(__GLIBC__)
 #include <gnu/libc-version.h>
@@ -19,6 +20,7 @@
 
 #include "tabane/core/cgroup.h"
 #include "tabane/core/clock.h"
+#include "tabane/core/counters.h"
 #include "tabane/core/memory.h"
 #include "tabane/core/vector_registers.h"
 #include "tabane/simd/target.h"
@@ -135,6 +137,11 @@ Json mitigations(const core::SystemFiles& files) {
   return active.empty() ? "not affected" : active;
 }
 
+Json counters(const core::SystemFiles& files) {
+  const auto names = core::Counters(core::Counted::thread, core::open_counter, files).names();
+  return names.empty() ? "none" : fmt::format("{}", fmt::join(names, ", "));
+}
+
 Json processor_group(const core::SystemFiles& files, const Environment& known) {
   const std::string cpu = kCpu;
   const std::string frequency = cpu + "/cpu0/cpufreq";
@@ -154,6 +161,7 @@ Json processor_group(const core::SystemFiles& files, const Environment& known) {
           {"instruction sets", instruction_sets(cpu_flags(files))},
           {"vector registers not enabled",
            known.vectors_disabled.empty() ? "none" : known.vectors_disabled},
+          {"hardware counters", counters(files)},
           {"SMT", or_null(files.text(cpu + "/smt/control"))},
           {"SMT active", smt ? Json(*smt != 0) : Json(nullptr)},
           {"frequency driver", or_null(files.text(frequency + "/scaling_driver"))},

@@ -221,6 +221,18 @@ TEST(TopologyWarnings, SayOnceThatNodesCrossPackages) {
   EXPECT_TRUE(topology_warnings(core::Topology::synthetic("pack:2 core:2 pu:1")).empty());
 }
 
+TEST(Environment, NamesTheCountersThatThereAre) {
+  const auto counters = [](const std::string& root) {
+    return read_environment(root).described.at("processor").at("hardware counters").text();
+  };
+  core::FakeMachine files;
+  const std::string without = counters(files.root());  // this processor may have some
+  EXPECT_FALSE(without.empty());
+  files.file("/sys/class/powercap/intel-rapl:0/name", "package-0\n")
+      .file("/sys/class/powercap/intel-rapl:0/energy_uj", "1\n");
+  EXPECT_EQ(counters(files.root()), without == "none" ? "energy_j" : without + ", energy_j");
+}
+
 TEST(DescribeMachine, TellsOfAnotherMachineOnlyWhatItsTopologyTells) {
   const Json machine = describe_machine(core::Topology::synthetic("core:2 pu:1"));
   EXPECT_TRUE(machine.at("cpu_model").is_null());

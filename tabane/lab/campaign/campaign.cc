@@ -65,6 +65,16 @@ void Visit::add(const Factors& factors, const std::vector<double>& samples,
     all.beside[name].insert(all.beside[name].end(), samples.size(), value);
 }
 
+void add_sample(Point& point, const Sample& sample) {
+  point.samples.push_back(sample.seconds);
+  for (const auto& [name, value] : sample.beside) {
+    // What was not seen with every sample is unknown with the others.
+    point.beside[name].resize(point.samples.size() - 1, kUnknown);
+    point.beside[name].push_back(value);
+  }
+  for (auto& [name, values] : point.beside) values.resize(point.samples.size(), kUnknown);
+}
+
 void Visit::skip(const std::string& what, const std::string& reason) {
   campaign_.skip(what, reason);
 }
@@ -91,22 +101,16 @@ void Visit::in_turn(const std::vector<Contender>& contenders, const Effort& effo
       contenders.size(), effort, clock, start,
       [&](std::size_t i) {
         show(share());
+        campaign_.counters.start();
         Sample sample = contenders[i].measure();
+        for (const auto& count : campaign_.counters.stop()) sample.beside.push_back(count);
         sample.beside.emplace_back("order", order++);
         return sample;
       },
       [&](const std::vector<Sample>& samples) {
         ++rounds;
-        for (std::size_t i = 0; i < contenders.size(); ++i) {
-          Point& one = point(contenders[i].factors);
-          one.samples.push_back(samples[i].seconds);
-          for (const auto& [name, value] : samples[i].beside) {
-            // What was not seen with every sample is unknown with the others.
-            one.beside[name].resize(one.samples.size() - 1, kUnknown);
-            one.beside[name].push_back(value);
-          }
-          for (auto& [name, values] : one.beside) values.resize(one.samples.size(), kUnknown);
-        }
+        for (std::size_t i = 0; i < contenders.size(); ++i)
+          add_sample(point(contenders[i].factors), samples[i]);
       });
 }
 

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "tabane/core/clock.h"
+#include "tabane/core/counters.h"
 #include "tabane/core/measurement.h"
 #include "tabane/lab/record/points.h"
 #include "tabane/lab/record/record.h"
@@ -67,6 +68,9 @@ struct Sample {
   double seconds = 0;
   std::vector<std::pair<const char*, double>> beside = {};  // what else was seen; NaN: not known
 };
+
+// Adds a sample and what was seen with it to those of the point.
+void add_sample(Point& point, const Sample& sample);
 
 struct Contender {
   Factors factors;
@@ -152,7 +156,9 @@ class Campaign {
 
   Points points;
   std::vector<Skipped> skipped;  // each name once
-  double seconds = 0;            // that run() took
+  // Of the thread that measures in turn, seen beside its samples.
+  core::Counters counters{core::Counted::thread};
+  double seconds = 0;  // that run() took
 
  private:
   friend class Visit;

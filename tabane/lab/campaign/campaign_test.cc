@@ -1,6 +1,7 @@
 #include "tabane/lab/campaign/campaign.h"
 
 #include <gtest/gtest.h>
+#include <linux/perf_event.h>
 
 #include <algorithm>
 #include <cerrno>
@@ -37,6 +38,28 @@ TEST(Campaign, FillsPointsWithSamplesInTurnAndWhatWasSeenBeside) {
   EXPECT_EQ(x->beside.at("order").size(), 5u);
   EXPECT_EQ(x->beside.at("order")[0] + y->beside.at("order")[0], 1);  // 0 and 1 in some order
   EXPECT_EQ(ratio_in_turn(y, x)->value, 2);
+}
+
+// Each sample does work of its own, by a counter that every Linux has.
+TEST(Campaign, NotesWhatTheProcessorCounts) {
+  Campaign campaign({});
+  campaign.counters = core::Counters(
+      core::Counted::thread,
+      [](const core::CounterEvent& event, core::Counted what) {
+        return core::open_counter({event.name, PERF_TYPE_SOFTWARE, PERF_COUNT_SW_TASK_CLOCK}, what);
+      },
+      core::SystemFiles("/nowhere"));
+  if (campaign.counters.names().empty()) GTEST_SKIP() << "this system forbids counters";
+  int calls = 0;
+  campaign.add({.what = "a", .body = [&](Visit& visit) {
+                  visit.in_turn({counted("x", 1, calls)}, {.most = 5, .budget_seconds = 100});
+                }});
+  EXPECT_TRUE(campaign.run());
+  for (const char* name : {"instructions", "cycles", "cache_misses", "tlb_misses"}) {
+    const auto& counts = campaign.points[0].beside.at(name);
+    ASSERT_EQ(counts.size(), 5u);
+    for (const double count : counts) EXPECT_GT(count, 0);
+  }
 }
 
 TEST(Campaign, AppendsToThePointsOfABlockInEveryPass) {

@@ -305,6 +305,7 @@ class RunningCommands {
 
   // Places go from this thread to what it starts.
   void start(std::span<const ChildCommand> commands) {
+    if (limits_.counters != nullptr) limits_.counters->start();
     for (std::size_t i = 0; i < children_.size(); ++i) {
       std::optional<core::ScopedBinding> places;
       if (!commands[i].cpus.empty()) places.emplace(commands[i].cpus);
@@ -348,6 +349,7 @@ class RunningCommands {
     if (failed_ != nullptr) failed_->take_end(run_, own_bytes_);
     for (const auto& child : children_) child->take_end(run_, own_bytes_);
     if (end_strays() && !run_.timed_out) run_.left_processes = true;
+    if (limits_.counters != nullptr) run_.counts = limits_.counters->stop();
     std::vector<std::string> hashes;
     for (const auto& child : children_) child->take_output(run_, hashes);
     if (!hashes.empty()) run_.output_hash = joined_hash(hashes);

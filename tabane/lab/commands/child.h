@@ -13,6 +13,7 @@
 #include <utility>
 #include <vector>
 
+#include "tabane/core/counters.h"
 #include "tabane/core/memory.h"
 
 namespace tabane::lab {
@@ -46,6 +47,8 @@ struct ChildLimits {
   bool small_peaks = false;
   // Of each output, the last ones; 0: none, and no hash, so that reading it costs little.
   std::size_t most_kept_bytes = std::size_t{1} << 20;
+  // Of programs; null: nothing is counted.
+  core::Counters* counters = nullptr;
 };
 
 // What one run took: of all its processes together and of those they have waited for.
@@ -59,6 +62,7 @@ struct ChildRun {
   std::optional<double> peak_bytes;
   double voluntary_switches = 0, involuntary_switches = 0;
   double minor_faults = 0, major_faults = 0;
+  core::Counts counts;  // by ChildLimits::counters
   // Of the first command that did not end with 0, else 0.
   int exit_code = 0;
   int signal = 0;               // that ended it; 0: none

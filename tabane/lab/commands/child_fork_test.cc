@@ -2,6 +2,7 @@
 
 #include <fcntl.h>
 #include <gtest/gtest.h>
+#include <linux/perf_event.h>
 #include <signal.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
@@ -39,6 +40,23 @@ TEST(Child, TellsHowItEnded) {
   const ChildRun killed = run_child(command_of_line("kill -TERM $$"));
   EXPECT_EQ(killed.signal, SIGTERM);
   EXPECT_EQ(how_it_ended(killed), "ended by signal 15 (Terminated)");
+}
+
+// A counter that every Linux has, in the place of the processor's. What others do is not counted.
+TEST(Child, IsCountedAlone) {
+  core::Counters counters(
+      core::Counted::programs, [](const core::CounterEvent& event, core::Counted what) {
+        return core::open_counter({event.name, PERF_TYPE_SOFTWARE, PERF_COUNT_SW_TASK_CLOCK}, what);
+      });
+  if (counters.names().empty()) GTEST_SKIP() << "this system forbids counters";
+  // Also what a shell starts; but not what ran before, which takes far longer.
+  run_child(command_of_line("seq 1 9000000"));
+  const ChildRun run = run_child(command_of_line("seq 1 300000; true"), {.counters = &counters});
+  ASSERT_GE(run.counts.size(), 4u);
+  const double seconds = run.counts[0].second * 1e-9;
+  EXPECT_GT(seconds, 0.3 * (run.user_seconds + run.system_seconds));
+  EXPECT_LT(seconds, 2 * (run.user_seconds + run.system_seconds) + 0.01);
+  EXPECT_TRUE(run_child(command_of_line("true")).counts.empty());
 }
 
 TEST(Child, ThatCannotBeStartedIsASystemError) {

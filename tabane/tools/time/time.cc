@@ -145,9 +145,7 @@ constexpr std::pair<const char*, double ChildRun::*> kCounts[] = {
     {seen::kMinorFaults, &ChildRun::minor_faults},
     {seen::kMajorFaults, &ChildRun::major_faults}};
 
-struct Turn {
-  double seconds = 0;
-  std::vector<std::pair<const char*, double>> beside;
+struct Turn : Sample {
   bool failed = false, left_processes = false;
 };
 
@@ -217,6 +215,8 @@ class Turns {
       for (const auto& [name, count] : kCounts) all.*count += run.*count;
       if (run.peak_bytes) all.peak_bytes = std::max(all.peak_bytes.value_or(0), *run.peak_bytes);
       if (!run.ok()) all.exit_code = run.signal != 0 ? kSignalBase + run.signal : run.exit_code;
+      if (effort_.repeat == 1)
+        for (const auto& count : run.counts) sample.beside.push_back(count);
       sample.left_processes = sample.left_processes || run.left_processes;
     }
     const auto each = [&](double sum) { return sum / effort_.repeat; };
@@ -250,9 +250,7 @@ class Turns {
 
   void keep(const std::vector<Turn>& samples) {
     for (std::size_t i = 0; i < samples.size(); ++i) {
-      Point& point = timings_.points[i];
-      point.samples.push_back(samples[i].seconds);
-      for (const auto& [name, value] : samples[i].beside) point.beside[name].push_back(value);
+      add_sample(timings_.points[i], samples[i]);
       timings_.failures[i] += samples[i].failed;
       if (samples[i].left_processes) timings_.left_processes[i] = true;
     }

@@ -119,6 +119,49 @@ void add_rows(Record& record, const std::vector<TimeContender>& contenders,
                       "stopping early is allowed.");
 }
 
+// The median of a count over the runs; null where the system has no such counter.
+std::optional<double> count_of(const Point& point, const char* name) {
+  const auto found = point.beside.find(name);
+  return found == point.beside.end() ? std::nullopt : known_median(found->second);
+}
+
+// What the processor counted, if it did.
+void add_counts(Record& record, const std::vector<TimeContender>& contenders,
+                const Timings& timings) {
+  namespace events = core::events;
+  struct Column {
+    const char *head, *name, *over;  // over: the count that it is divided by; null: `scale`
+    double scale;
+    const char* unit;
+  };
+  Rows rows{{"command"}, std::vector<std::vector<Entry>>(timings.order.size())};
+  for (std::size_t row = 0; row < timings.order.size(); ++row)
+    rows.rows[row].push_back(contenders[timings.order[row]].name);
+  for (const Column& column :
+       {Column{"instructions, millions", events::kInstructions, nullptr, 1e6, "1"},
+        {"per cycle", events::kInstructions, events::kCycles, 1, "ratio"},
+        {"cache misses, thousands", events::kCacheMisses, nullptr, 1e3, "1"},
+        {"TLB misses, thousands", events::kTlbMisses, nullptr, 1e3, "1"},
+        {"energy", events::kEnergy, nullptr, 1, "J"}}) {
+    std::vector<Entry> entries;
+    for (const std::size_t i : timings.order) {
+      std::optional<double> value = count_of(timings.points[i], column.name);
+      const auto by = column.over == nullptr ? std::optional(column.scale)
+                                             : count_of(timings.points[i], column.over);
+      if (value && by) *value /= *by;
+      entries.emplace_back(by ? value : by, column.unit);
+    }
+    if (std::ranges::all_of(entries, &Entry::none)) continue;
+    rows.columns.emplace_back(column.head);
+    for (std::size_t row = 0; row < entries.size(); ++row) rows.rows[row].push_back(entries[row]);
+  }
+  if (rows.columns.size() > 1)
+    add_table(record, "Counted by the processor", std::move(rows),
+              "Medians over the runs. Only what the command's programs do themselves counts, not "
+              "what the kernel does for them; energy is that of all packages meanwhile, whoever "
+              "used it. Commands below 10 ms are not counted: counting would slow them down.");
+}
+
 std::string of_how_many(std::size_t count, std::size_t all) {
   return fmt::format("{} of {} runs", count, all);
 }
@@ -265,6 +308,7 @@ Record time_record(const core::Topology& topology, const std::vector<TimeContend
   record.duration_s = timings.seconds;
   add_figures(record, contenders, timings);
   add_rows(record, contenders, timings);
+  add_counts(record, contenders, timings);
   add_sentences(record, contenders, effort, timings);
   add_warnings(record, contenders, effort, timings, with);
   add_time_charts(record, contenders, effort, timings);

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "tabane/lab/study/views_test.h"
 #include "tabane/tools/time/simulated_commands_test.h"
 
 namespace tabane::lab {
@@ -49,6 +50,25 @@ TEST(TimeRecord, HasAFigureForEachCommandAndRatio) {
   EXPECT_NEAR(*ratio->value, 2, 0.1);
   EXPECT_NE(record.find("time.b_|_c.threads2.user"), nullptr);
   EXPECT_EQ(record.find("time.b_|_c.threads2.peak_memory"), nullptr);  // not known
+}
+
+// The second command is shorter than what is counted; the system has no counter of energy.
+TEST(TimeRecord, ShowsWhatTheProcessorCountedIfItDid) {
+  Timed timed(20);
+  timed.contenders[0].run = [run = timed.contenders[0].run](double timeout) {
+    ChildRun counted = run(timeout);
+    counted.counts = {{core::events::kInstructions, 3e6},
+                      {core::events::kCycles, 2e6},
+                      {core::events::kTlbMisses, 1500}};
+    return counted;
+  };
+  EXPECT_EQ(timed.record().find_view("time.table.2"), nullptr);
+  timed.timings = time_in_turn(timed.contenders, timed.effort, timed.machine.clock, {});
+  const Record record = timed.record();
+  EXPECT_EQ(texts_of(record, "Counted by"),
+            (std::vector<Names>{{"sort, \"a\"", "3", "1.50", "1.5"}, {"b | c", "–", "–", "–"}}));
+  EXPECT_EQ(table(record, "Counted by").columns[3], "TLB misses, thousands");
+  EXPECT_EQ(record.results[0].beside.at("cycles").size(), 20u);
 }
 
 TEST(TimeRecord, IsWrittenAndReadAgain) {

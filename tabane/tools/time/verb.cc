@@ -23,6 +23,7 @@ namespace {
 // Runs of a shell that does nothing, to tell its part of short commands.
 constexpr int kShellRuns = 11;
 constexpr double kShellMatters = 10e-3;
+constexpr double kCountedSeconds = 10e-3;  // counting makes shorter commands visibly slower
 
 struct TimeOptions : StudyOptions {
   TimeRequest request;
@@ -71,17 +72,22 @@ void run_around(const AroundCommand& around, const std::function<bool()>& stop_r
 }
 
 std::vector<lab::TimeContender> contenders_of(const TimePlan& plan,
-                                              const std::function<bool()>& stop_requested) {
+                                              const std::function<bool()>& stop_requested,
+                                              core::Counters& counters) {
   std::vector<lab::TimeContender> contenders;
   for (const TimedCommand& timed : plan.commands) {
     contenders.push_back(
         {.name = timed.name,
          .factors = timed.factors,
          .run =
-             [&timed, stop_requested](double timeout_seconds) {
-               return lab::run_child(timed.command, {.timeout_seconds = timeout_seconds,
-                                                     .stop_requested = stop_requested,
-                                                     .most_kept_bytes = 0});
+             [&timed, &counters, stop_requested, seconds = 0.0](double timeout_seconds) mutable {
+               const lab::ChildRun run = lab::run_child(
+                   timed.command, {.timeout_seconds = timeout_seconds,
+                                   .stop_requested = stop_requested,
+                                   .most_kept_bytes = 0,
+                                   .counters = seconds > kCountedSeconds ? &counters : nullptr});
+               seconds = run.seconds;
+               return run;
              },
          .run_for_peak =
              [&timed, stop_requested](double timeout_seconds) {
@@ -161,11 +167,12 @@ void time_commands(const TimeOptions& options) {
   lab::require_this_machine(topology);
   const lab::TimeEffort effort = effort_of(options);
   check_exports(options);
+  core::Counters counters(core::Counted::programs);
   const TimePlan plan = plan_time(options.request, topology);
   for (const std::string& warning : plan.warnings)
     fmt::print(stderr, "tabane: {}\n", printable(warning));
   run_study(options, [&](const lab::Hooks& hooks) -> std::optional<lab::Record> {
-    const auto contenders = contenders_of(plan, hooks.stop_requested);
+    const auto contenders = contenders_of(plan, hooks.stop_requested, counters);
     lab::Timings timings;
     try {
       timings = set_up_and_time(plan, contenders, effort, hooks);
