@@ -93,20 +93,30 @@ Block Plan::block_of(const Application& application, int n) {
     }
   }
   const bool quick = options_.quick;
-  return block_in_turn(fmt::format("{}, {} {}", application.title, n, application.size),
-                       std::move(contenders),
-                       {.fewest = quick ? 2 : 3, .most = quick ? 3 : 12, .warmups = 1});
+  const double usual = quick ? 2 : 12;
+  const Effort effort{.fewest = quick ? 2 : 3,
+                      .most = quick ? 3 : 12,
+                      .budget_seconds = options_.block_seconds > 0 ? options_.block_seconds : usual,
+                      .warmups = 1};
+  Block block{.what = fmt::format("{}, {} {}", application.title, n, application.size),
+              .planned_seconds = effort.budget_seconds};
+  for (const Contender& one : contenders) block.points.push_back(one.factors);
+  block.body = [contenders = std::move(contenders), effort](Visit& visit) {
+    visit.in_turn(contenders, effort);
+  };
+  return block;
 }
 
 Block Plan::block_of_largest(const Application& box) {
-  const double usual = options_.quick ? 0.3 : 2;
+  const double usual = options_.quick ? 0.2 : 1;
   const double seconds = options_.seconds > 0 ? options_.seconds : usual;
   const std::size_t all = box.sets.size() - 1;
   std::vector<int> ranks = ranks_;
   if (options_.quick && ranks.size() > 2) ranks = {ranks.front(), ranks.back()};
   const std::size_t searches = 1 + (ranks.size() - 1) * box.sets.size();
   Block block{.what = fmt::format("SLALOM, patches in {:g} s", seconds),
-              .planned_seconds = 4 * seconds * static_cast<double>(searches)};
+              // Four or five runs of a search, whose answers take as long to verify.
+              .planned_seconds = (8 * seconds + 0.7) * static_cast<double>(searches)};
   block.body = [this, &box, seconds, all, searches, ranks](Visit& visit) {
     std::size_t done = 0;
     for (const int p : ranks) {
@@ -165,9 +175,7 @@ Record measure(const core::Topology& topology, const Ap1000ApplicationsOptions& 
       campaign.add(plan.block_of(application, n));
   }
   campaign.add(plan.block_of_largest(applications().back()));
-  const double budget = options.quick ? 15 : 120;
-  const bool complete = campaign.run(
-      {.budget_seconds = options.budget_seconds > 0 ? options.budget_seconds : budget});
+  const bool complete = campaign.run();
   study.add(campaign, complete, ap1000_applications_what);
   Pictures pictures;
   try {

@@ -17,8 +17,8 @@ struct Ap1000ApplicationsOptions {
   bool quick = false;
   RankOptions ranks;          // most_ranks 0: the PUs, but at least 2 x 2; over MPI all ranks
   comm::GridShape grid = {};  // of the most ranks; zeros: as the applications choose
-  double seconds = 0;  // that SLALOM may take where the largest problem is sought; 0: 2, quick 0.3
-  double budget_seconds = 0;  // 0: about 2 minutes, quick 15 s
+  double seconds = 0;  // that SLALOM may take where the largest problem is sought; 0: 1, quick 0.2
+  double block_seconds = 0;  // of each problem, at least a few rounds; 0: 12, quick 2
 };
 
 // Under MPI all its processes call it, with the same options; those of other ranks than 0 get null.

@@ -18,7 +18,7 @@ const Record& quick_study() {
       *run_ap1000_applications(core::Topology::detect(), {.quick = true,
                                                           .ranks = {comm::TransportKind::shm, 4},
                                                           .seconds = 0.05,
-                                                          .budget_seconds = 0.1});
+                                                          .block_seconds = 0.02});
   return record;
 }
 

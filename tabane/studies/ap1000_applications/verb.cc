@@ -34,7 +34,7 @@ Definition define() {
                {.choices = {"auto", "shm", "mpi"}}},
               time_row("--seconds TIME", own->seconds,
                        "Give SLALOM this time to solve as many patches as it can, with each set of "
-                       "mechanisms (default 2 s; the benchmark says 60 s)")}),
+                       "mechanisms (default 1 s; the benchmark says 60 s)")}),
       [own, grid](const core::Topology& topology, const lab::Hooks& hooks) {
         if (!grid->empty()) {
           const auto [rows, columns] = pair_of("--grid", *grid);
