@@ -104,7 +104,7 @@ void run_study(const StudyOptions& options,
   const std::optional<lab::Record> record = run_unless_stopped(run, hooks);
   progress.clear();
   if (!record) return StopOnSignal::die_as_asked();
-  if (!options.json.to_stdout()) print_study(*record, options.wide);
+  if (options.tables && !options.json.to_stdout()) print_study(*record, options.wide);
   if (print_more) print_more();
   std::fflush(stdout);
   const lab::Json json = lab::to_json(*record);

@@ -18,6 +18,7 @@ namespace tabane::program {
 
 struct StudyOptions {
   bool quiet = false, wide = false;
+  bool tables = true;  // are printed
   JsonOption json;
   std::string output;  // directory of the page and the figures; empty: none
 

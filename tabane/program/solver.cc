@@ -10,8 +10,10 @@
 #include "tabane/comm/machine.h"
 #include "tabane/core/error.h"
 #include "tabane/core/units.h"
+#include "tabane/lab/study/simulation.h"
 #include "tabane/program/layout.h"
 #include "tabane/program/run_options.h"
+#include "tabane/program/run_study.h"
 
 namespace tabane::program {
 namespace {
@@ -56,12 +58,17 @@ std::vector<Option> SolverOptions::rows() {
           {"-q,--quiet", &quiet, "Print nothing but errors"}};
 }
 
-Option SolverOptions::machine_row() {
-  return {"--machine MACHINE",
-          &machine,
-          "Solve on a simulated machine, such as ap1000:16x16 (see 'tabane simulate'): the answer "
-          "is real, the time is what that machine would take",
-          {.excludes = {"--transport"}}};
+std::vector<Option> SolverOptions::machine_rows() {
+  return {{"--machine MACHINE",
+           &machine,
+           "Solve on a simulated machine, such as ap1000:16x16 (see 'tabane simulate'): the answer "
+           "is real, the time is what that machine would take",
+           {.excludes = {"--transport"}}},
+          {"--page DIR",
+           &page,
+           "First simulate changes of the machine and fewer ranks, too, and write a page into DIR: "
+           "what each is worth, and where the time goes",
+           {.needs = {"--machine"}}}};
 }
 
 std::pair<int, int> pair_of(const std::string& flag, const std::string& text) {
@@ -96,6 +103,7 @@ comm::LaunchOptions SolverOptions::launch_options() const {
   if (is_simulated()) {
     const comm::sim::Machine simulated = comm::sim::machine_named(machine, options.ranks);
     options.machine = machine;
+    options.machine_changes = machine_changes;
     options.ranks = simulated.ranks();
     if (options.grid == comm::GridShape{}) options.grid = {simulated.rows, simulated.columns};
   } else if (!quiet && comm::transport_of(options) == comm::TransportKind::shm) {
@@ -120,6 +128,44 @@ MemoryCheck::MemoryCheck(const comm::LaunchOptions& launch,
 
 void MemoryCheck::on_ranks(comm::Comm& comm) const {
   if (under_mpi_) check_(comm.size(), comm::usable_memory_of_all(comm));
+}
+
+int solve_with_page(SolverOptions& options, const Given& given, const std::function<int()>& solve) {
+  if (options.page.empty()) return solve();
+  const SolverOptions as_given = options;
+  const comm::sim::Machine machine = comm::sim::machine_named(options.machine, options.ranks);
+  const std::string command = command_line_of(given),
+                    shape = fmt::format("{}x{}", machine.rows, machine.columns),
+                    source = fmt::format("{}, {} ranks", machine.name, shape),
+                    name = options.machine.substr(0, options.machine.rfind(':'));
+  const auto run = [&](const std::string& changed, const std::string& changes) {
+    comm::SimulatedRun recorded;
+    options.machine = changed;
+    options.machine_changes = changes;
+    options.recorded = &recorded;
+    if (solve() != kOk) throw core::Error(changed + ": the answer failed its check");
+    return recorded;
+  };
+  StudyOptions study;
+  study.quiet = options.quiet;
+  study.tables = !options.quiet && !options.json.to_stdout();
+  study.output = options.page;
+  // Each run has the ranks of its machine, and says nothing.
+  options.ranks = 0;
+  options.grid.clear();
+  options.quiet = true;
+  options.json = {};
+  const lab::Simulation simulation{.about = {"solver", command.c_str(), source.c_str()},
+                                   .what = "a run",
+                                   .machine = name + ":" + shape,
+                                   .run = run};
+  run_study(study, [&](const lab::Hooks& hooks) {
+    lab::Record record = lab::simulate(core::Topology::detect(), simulation, hooks);
+    record.command_line = command;
+    return record;
+  });
+  options = as_given;
+  return solve();
 }
 
 std::string solution_text(const Solution& solution, const std::string& answer) {

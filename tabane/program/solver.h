@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "tabane/comm/launch.h"
+#include "tabane/comm/simulated_run.h"
 #include "tabane/program/output.h"
 #include "tabane/program/progress.h"
 #include "tabane/solver/solution.h"
@@ -25,14 +26,16 @@ struct OutputFile {
 struct SolverOptions {
   int ranks = 0;  // 0: one per PU
   std::string grid, transport = "auto", mechanisms = "all";
-  std::string machine;  // that is simulated; empty: none
+  std::string machine, machine_changes;    // that is simulated; empty: none
+  std::string page;                        // directory of a page about it; empty: none
+  comm::SimulatedRun* recorded = nullptr;  // what is to be filled
   bool quiet = false;
   JsonOption json;
 
   // --ranks, --grid, --transport, --mechanisms, --json and -q.
   std::vector<Option> rows();
-  // --machine, for solvers that say what they compute.
-  Option machine_row();
+  // --machine and --page, for solvers that say what they compute.
+  std::vector<Option> machine_rows();
   bool is_simulated() const { return !machine.empty(); }
   // throws: core::UsageError if a value cannot be meant.
   comm::LaunchOptions launch_options() const;
@@ -81,12 +84,20 @@ lab::Json to_json(const solver::Solution& solution);
 void report(const SolverOptions& options, std::FILE* text_to,
             const std::function<std::string()>& text, const lab::Json& json);
 
+// For solvers with machine_rows(): returns what solve() returns, which calls run_solver() with the
+// same options. With --page, first calls it for each machine of the page: with changes, and with
+// fewer ranks.
+int solve_with_page(SolverOptions& options, const Given& given, const std::function<int()>& solve);
+
 // Solves and reports. Returns the exit code: whether the answer has passed its check.
 template <class Answer>
 int run_solver(const SolverOptions& options, const comm::LaunchOptions& launch,
                const Solver<Answer>& solver) {
   const std::optional<Answer> answer = comm::launch_result<Answer>(launch, [&](comm::Comm& comm) {
     const AwaitedLine line(awaited_text(comm.size()), comm.rank() == 0 && !options.quiet);
+    if (options.recorded != nullptr && comm.rank() == 0) {
+      comm::record_run(comm.transport(), *options.recorded);
+    }
     return solver.solve(comm);
   });
   if (!answer) return kOk;  // under MPI rank 0 reports

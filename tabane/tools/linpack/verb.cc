@@ -227,12 +227,13 @@ Definition define() {
               "or "
               "many at once (own, the default)",
               {.choices = {"own", "1992"}, .excludes = {"--look-ahead"}}},
-             options->solver.machine_row(),
              {"-o,--output FILE", &options->output,
               "Write x, if it passes the check, to FILE: as NPY if it ends in .npy, otherwise one "
               "number in a line"}},
-            options->solver.rows()),
-      [options](const Given&) { return solve(*options); }};
+            options->solver.machine_rows(), options->solver.rows()),
+      [options](const Given& given) {
+        return solve_with_page(options->solver, given, [&] { return solve(*options); });
+      }};
 }
 
 }  // namespace

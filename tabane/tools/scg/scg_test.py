@@ -159,6 +159,20 @@ class Scg(Case):
         self.refused("there is no machine 'cm5'", "--machine", "cm5:2x2")
         self.refused("a proof is not simulated", "--machine", "ap1000:2x2", "--prove")
 
+    def test_a_page_says_where_the_time_of_a_simulated_machine_goes(self):
+        page = self.folder / "page"
+        told = self.told("-n", 16, "--machine", "ap1000:1x2", "--page", page)
+        record = json.loads((page / "study.json").read_text())
+        runs = {(each["factors"]["machine"], each["factors"]["ranks"]): each["value"]
+                for each in record["results"]}
+        self.assertEqual(len(runs), 4 * 2)
+        # With the check, but without what else is on the machine, such as another number of ranks.
+        self.assertGreater(runs["as it is", 2], told["seconds"])
+        self.assertLess(runs["as it is", 2], 1.2 * told["seconds"])
+        self.assertGreater(runs["as it is", 1], 1.5 * told["seconds"])
+        self.assertEqual(told["ranks"], 2)
+        self.refused("--page requires --machine", "--page", page)
+
     def test_what_cannot_be_is_refused_before_anything_starts(self):
         self.refused("neither a positive number", "-n", 0)
         self.refused("neither a positive number", "-n", "many")

@@ -198,13 +198,14 @@ Definition define() {
            {"--prove", &options->solve.prove,
             "Prove a bound on the error of u, and iterate until it is within the tolerance; always "
             "done where k varies by more than 10000"},
-           options->solver.machine_row(),
            {"-o,--output FILE", &options->output,
             "Write u, if it passes the check, to an NPY file"},
            {"--picture FILE", &options->picture,
             "Write a picture of u, if it passes, to a PNG file"}},
-          options->solver.rows()),
-      [options](const Given&) { return scg(*options); }};
+          options->solver.machine_rows(), options->solver.rows()),
+      [options](const Given& given) {
+        return solve_with_page(options->solver, given, [&] { return scg(*options); });
+      }};
 }
 
 }  // namespace

@@ -145,10 +145,11 @@ Definition define() {
              {"--block N",
               &options->block,
               "Factor N columns at a time (default: chosen from the size and the grid)",
-              {.range = {1, 4096}}},
-             options->solver.machine_row()},
-            options->solver.rows()),
-      [options](const Given&) { return run(*options); }};
+              {.range = {1, 4096}}}},
+            options->solver.machine_rows(), options->solver.rows()),
+      [options](const Given& given) {
+        return solve_with_page(options->solver, given, [&] { return run(*options); });
+      }};
 }
 
 }  // namespace
