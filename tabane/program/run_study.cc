@@ -162,8 +162,8 @@ double share_of(const char* option, const std::string& text, int most, const cha
 }
 
 std::string command_line_of(const Given& given) {
-  return given.line(
-      {"--output", "--json", "--wide", "--quiet", "--rules", "--save", "--resume", "--export"});
+  return given.line({"--output", "--page", "--json", "--wide", "--quiet", "--rules", "--save",
+                     "--resume", "--export"});
 }
 
 Definition study(std::shared_ptr<StudyOptions> options, std::vector<Option> rows, StudyRun run,

@@ -188,7 +188,12 @@ std::size_t memory_of_a_rank(const std::string& machine, const RankFunction& f) 
 }
 
 TEST(SimulatedMachine, HoldsManyRanks) {
-  EXPECT_LT(memory_of_a_rank("ap1000:64x64",
+#if defined(__SANITIZE_THREAD__)  // its own part of each rank takes a megabyte
+  const char* const machine = "ap1000:16x16";
+#else
+  const char* const machine = "ap1000:64x64";
+#endif
+  EXPECT_LT(memory_of_a_rank(machine,
                              [](Comm& comm) {
                                barrier(comm);
                                require(std::abs(comm.now() - 10.6e-6) < 1e-12);
