@@ -227,7 +227,8 @@ Record simulate(const core::Topology& topology, const Simulation& simulation, co
   Record record = begin_record(topology, Kind::study, simulation.about, "", simulation.quick);
   record.warnings.clear();  // of this computer
   std::vector<double> planned;
-  for (const Shape& shape : shapes) planned.insert(planned.end(), changes.size(), 1e-3 * shape.ranks);
+  for (const Shape& shape : shapes)
+    planned.insert(planned.end(), changes.size(), 1e-3 * shape.ranks);
   StepProgress progress(hooks, std::move(planned));
   Points points;
   std::optional<SimulatedRun> first;
