@@ -9,7 +9,7 @@ namespace {
 
 constexpr unsigned kZen3And4 = 0x19;  // only Zen 4 of them has vectors of 512 bits
 constexpr unsigned kZen5 = 0x1a;
-constexpr std::size_t kIntelFirstLevel = std::size_t{64} << 10;  // or less
+constexpr std::size_t kFirstLevel = std::size_t{64} << 10;  // or less
 constexpr std::size_t kZen5SecondLevel = std::size_t{1} << 20;
 constexpr std::size_t kZen5LastLevel = std::size_t{16} << 20;  // or more, shared
 
@@ -34,8 +34,11 @@ Habits habits_of(const Processor& processor) {
   const bool zen4 = processor.vendor == "AuthenticAMD" && processor.family == kZen3And4;
   const bool zen5 = processor.vendor == "AuthenticAMD" && processor.family == kZen5;
   Habits habits{.several_pages = intel, .half_vectors_near = zen4, .half_vectors_far = intel};
-  if (zen5) habits.prefetch = habits.strings = {kZen5SecondLevel, kZen5LastLevel};
-  if (intel) habits.strings = {.from = kIntelFirstLevel};
+  if (zen5) {
+    habits.prefetch = habits.strings = {kZen5SecondLevel, kZen5LastLevel};
+    habits.prefetch_one = {kFirstLevel, kZen5LastLevel};
+  }
+  if (intel) habits.strings = {.from = kFirstLevel};
   return habits;
 }
 

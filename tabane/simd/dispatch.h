@@ -37,6 +37,10 @@ struct Habits {
   // ahead, and reads two arrays 1.2 times as fast, 16 lines ahead, if their addresses within a page
   // differ by less than a tenth of it.
   ByteRange prefetch;
+  // The same for sums over one array, 64 lines ahead. In its second-level cache, too, Zen 5 adds up
+  // 1.1 times as fast with it: else how well the loop's loads are followed depends on where its
+  // code is, and a sum of squares is as fast as with it while a sum is not.
+  ByteRange prefetch_one;
   // Setting and copying by the processor's own loop for strings: 1.05 times as fast in the
   // last-level cache of Zen 5 and beyond the first-level cache of Sapphire Rapids.
   ByteRange strings;

@@ -24,6 +24,9 @@ TEST(Habits, AreThoseOfAKindOfProcessor) {
     EXPECT_FALSE(range.contains(512 << 10));
     EXPECT_FALSE(range.contains(256 << 20));
   }
+  EXPECT_TRUE(zen5.prefetch_one.contains(512 << 10));
+  EXPECT_FALSE(zen5.prefetch_one.contains(48 << 10));
+  EXPECT_FALSE(zen4.prefetch_one.contains(512 << 10));
   EXPECT_FALSE(zen4.prefetch.contains(4 << 20));
   EXPECT_FALSE(zen4.strings.contains(4 << 20));
   EXPECT_FALSE(intel.prefetch.contains(4 << 20));

@@ -60,7 +60,8 @@ HWY_INLINE hn::TFromD<D> reduce(D d, std::size_t n, const Terms& terms) {
     i += 8 * lanes;
   };
 #if HWY_ARCH_X86 && HWY_MAX_BYTES == 64
-  if (habits().prefetch.contains(n * sizeof(hn::TFromD<D>) * Terms::kArrays)) {
+  const ByteRange& fetched = Terms::kArrays == 1 ? habits().prefetch_one : habits().prefetch;
+  if (fetched.contains(n * sizeof(hn::TFromD<D>) * Terms::kArrays)) {
     constexpr std::size_t kLine = 64 / sizeof(hn::TFromD<D>);
     while (i + 8 * lanes <= n) {
       for (std::size_t line = 64; line < 72; ++line) terms.fetch(i + line * kLine);

@@ -33,7 +33,7 @@ void on_every_target(F f) {
 template <class F>
 void on_every_target_and_habit(F f) {
   Habits intel = habits_of({"GenuineIntel", 6}), zen5 = habits_of({"AuthenticAMD", 0x1a});
-  intel.strings.from = zen5.strings.from = zen5.prefetch.from = 20000;
+  intel.strings.from = zen5.strings.from = zen5.prefetch.from = zen5.prefetch_one.from = 20000;
   for (const auto& [name, habits] :
        {std::pair("Intel", intel), {"Zen 4", habits_of({"AuthenticAMD", 0x19})}, {"Zen 5", zen5}}) {
     SCOPED_TRACE(name);
