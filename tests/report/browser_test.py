@@ -1,6 +1,7 @@
 """Opens reports in headless Chromium: browser_test.py SOURCE [--screenshots DIRECTORY]
 
-SOURCE is the program that writes them, or a folder of folders with a report.html.
+SOURCE is the program that writes them, or a folder of folders with a report.html. Where it is the
+program, tests of studies that are built next to it add pages of invented studies.
 
 Checks, at 1280 and 400 pixels, in light and in dark, that nothing is logged to the console, nothing
 is loaded, and nothing is wider than the window; that each figure shows one of its two drawings,
@@ -11,6 +12,7 @@ drawing in each of these ways, and fails if the checks do not see it. Exits 77 w
 import base64
 import itertools
 import json
+import os
 import pathlib
 import shutil
 import socket
@@ -231,6 +233,13 @@ def check(browser, report, width, scheme, screenshots):
     return seen["background"], faults
 
 
+def add_pages_of_studies(studies, folder):
+    for test in sorted(studies.glob("*/*_test")):
+        if not test.name.endswith("_fork_test"):
+            subprocess.run([test, "--gtest_filter=*Views.*:*Tables.*"], check=True,
+                           stdout=subprocess.DEVNULL, env={**os.environ, "TABANE_PAGES": folder})
+
+
 def main(arguments):
     screenshots = None
     if "--screenshots" in arguments:
@@ -246,7 +255,8 @@ def main(arguments):
     with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as folder:
         given = pathlib.Path(arguments[0])
         if not given.is_dir():
-            subprocess.run([arguments[0], folder], check=True)
+            subprocess.run([given, folder], check=True)
+            add_pages_of_studies(given.resolve().parents[1] / "modules/studies", folder)
         reports = sorted((given if given.is_dir() else pathlib.Path(folder)).glob("*/report.html"))
         failed = not reports
         browser = Browser(chromium, driver, pathlib.Path(folder, "profile"))

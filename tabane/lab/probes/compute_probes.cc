@@ -326,7 +326,7 @@ void describe_ladder_chart(View& view, const Record& record) {
 
 std::vector<Probe> ladder_probes(const core::Topology&) {
   return {{.name = "ladder",
-           .what = "from the plain loop to the shipped kernel, data in l1, one core",
+           .what = "from the plain loop to the shipped kernel, data in L1, one core",
            .unit = "FLOP/s",
            .better = Better::higher,
            .version = 2,

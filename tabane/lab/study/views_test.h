@@ -1,9 +1,10 @@
-// Looks up views, tables and warnings of a record, for tests.
+// Looks up views, tables and warnings of a record, for tests, and keeps its page for another.
 #pragma once
 
 #include <fnmatch.h>
 
 #include <algorithm>
+#include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <map>
@@ -13,6 +14,7 @@
 #include <string>
 #include <vector>
 
+#include "tabane/lab/page/report.h"
 #include "tabane/lab/record/record.h"
 #include "tabane/lab/record/text.h"
 
@@ -72,6 +74,15 @@ inline Names missing_views(const std::string& study, const Record& record,
       throw std::runtime_error("docs/reports.md has no such view of " + study + ": " + condition);
   }
   return missing;
+}
+
+// Where TABANE_PAGES is set, writes the page of an invented record to a folder below it, for
+// report.browser.
+inline void keep_page(Record record) {
+  const char* const pages = std::getenv("TABANE_PAGES");  // NOLINT(concurrency-mt-unsafe)
+  if (pages == nullptr) return;
+  record.kind = Kind::study;
+  write_report(record, std::filesystem::path(pages) / record.name);
 }
 
 inline bool warns(const Record& record, const std::string& id) {

@@ -93,6 +93,7 @@ constexpr const char* kChanges = "Single changes";
 
 TEST(AesFolderTables, BestThreadsAreThoseWithTheLeastMeanAndNeverTheChosenOnes) {
   const Record record = record_of(plain_points());
+  keep_page(record);
   EXPECT_EQ(shown_at(record, kBest, "OpenMP static"), "2, 3.00 s");
   EXPECT_EQ(shown_at(record, kBest, "tabane CBC"), "2, 2.00 s");
   EXPECT_EQ(shown_at(record, kBest, "tabane GCM"), "–");

@@ -92,6 +92,7 @@ TEST(Ap1000Tables, PutTheFitsBesideTheReports) {
 
 TEST(Ap1000Tables, FitTheBarrierByMessagesOverTheLogarithm) {
   const Record record = shown(known());
+  keep_page(record);
   const auto rows = texts_of(record, "Barrier");
   const std::string& note = view_of(record, "Barrier").note;
   EXPECT_NE(note.find("2 log2 p + 1 µs"), std::string::npos) << note;

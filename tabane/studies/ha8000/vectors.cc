@@ -136,7 +136,7 @@ void climb_ladder(const StudyViews& views, const Record& record, std::optional<d
   const auto* theirs = find_content<Rows>(views.report, "ladder");
   if (ladder == nullptr) return;
   Rows rows{{"kernel", "machine", "plain loop", "one accumulator", "unrolled", "shipped",
-             "arithmetic peak", "of it", "L1 roofline", "of it"},
+             "arithmetic peak", "of the peak", "L1 roofline", "of the roofline"},
             {}};
   Bars bars{.unit = "share", .bars = {}, .reference = 1.0, .clustered = true};
   const auto add = [&](const std::string& kernel, const char* machine, const Rows& from,

@@ -115,6 +115,7 @@ TEST(PcClusterViews, ShowsTheCpuTimeOfAByte) {
 
 TEST(PcClusterViews, FitsMessagesAndFindsTheirBandwidth) {
   const Record record = shown();
+  keep_page(record);
   // memcpy is measured by another part.
   EXPECT_EQ(missing_views("pc-cluster", record, {{"with --hosts", true}, {"with MPI", true}}),
             Names{"memcpy"});

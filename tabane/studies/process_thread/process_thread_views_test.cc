@@ -75,6 +75,7 @@ Record shown(const Points& points, const std::vector<Result>& choices = {known_c
 
 TEST(ProcessThreadViews, SpeedupIsOverOneWorker) {
   const Record record = shown(known());
+  keep_page(record);
   EXPECT_EQ(row_of(view_of(record, "time and speed-up"), 1),
             (std::vector<std::string>{"2", "1.60 s", "1.25", "1.00 s", "2.00", "–", "–", "–"}));
   EXPECT_EQ(row_of(view_of(record, "time and speed-up"), 2).back(), "2 x 2");
