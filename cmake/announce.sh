@@ -3,7 +3,7 @@
 # there is neither.
 # usage: cmake/announce.sh JOBS [TARGETS [THEN]]
 #
-# A file takes as long as those in build/ took on average, or about 10 s if there are none.
+# A file takes as long as those in build/ took on average, or about 6 s if there are none.
 set -eu
 cd "$(dirname "$0")/../build"
 
@@ -16,11 +16,11 @@ awk -v files="$files" -v jobs="$1" -v after="${3-}" '
   function count_of(n, what) { return sprintf("%.0f %s%s", n, what, n < 1.5 ? "" : "s") }
   $4 ~ /\.(o|gch)$/ { ++done; spent += ($2 - $1) / 1000 }
   END {
-    seconds = files / jobs * (done ? spent / done : 10)
+    seconds = files / jobs * (done ? spent / done : 6)
     if (files) {
       said = "compiling " count_of(files, "file") ", about " (seconds < 90 ? count_of(seconds,
              "second") : count_of(seconds / 60, "minute")) " on " count_of(jobs, "core")
-      if (!done) said = said " at 10 s each"
+      if (!done) said = said " at 6 s each"
       if (after) said = said "; then "
     }
     if (files || after) print "tabane: " said after

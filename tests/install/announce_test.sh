@@ -40,10 +40,10 @@ took() {
   printf '# ninja log v5\n0\t%d000\t1\ta.o\tx\n0\t%d000\t1\tx.gch\tx\n' "$1" "$1" >.ninja_log
 }
 
-check "tabane: compiling 3 files, about 15 seconds on 2 cores at 10 s each" 2
-check "tabane: compiling 1 file, about 10 seconds on 1 core at 10 s each; then it measures" \
+check "tabane: compiling 3 files, about 9 seconds on 2 cores at 6 s each" 2
+check "tabane: compiling 1 file, about 6 seconds on 1 core at 6 s each; then it measures" \
   1 few "it measures"
-check "tabane: compiling 2 files, about 20 seconds on 1 core at 10 s each" 1 "few b.o"
+check "tabane: compiling 2 files, about 12 seconds on 1 core at 6 s each" 1 "few b.o"
 took 120
 check "tabane: compiling 3 files, about 3 minutes on 2 cores" 2 ""
 took 2

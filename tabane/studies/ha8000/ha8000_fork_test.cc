@@ -53,6 +53,7 @@ TEST(Ha8000, ShowsTheFourDemonstrationsBesideTheGuide) {
   ASSERT_NE(bars, nullptr);
   ASSERT_EQ(bars->bars.size(), 8u);
   EXPECT_EQ(bars->bars[0].value, simd.rows[0][7].value);
+  EXPECT_EQ(bars->bars[1].value, simd.rows[1][7].value);  // of a limit of the same kind
   const auto* sweep = find_content<Curves>(record, "ha8000.accumulators");
   ASSERT_NE(sweep, nullptr);
   EXPECT_EQ(sweep->series.at(0).y.size(), 16u);

@@ -1,9 +1,11 @@
 // Tables and charts of the study process-thread from points that are known.
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <variant>
 
 #include "tabane/lab/page/plot.h"
 #include "tabane/lab/record/published.h"
@@ -245,6 +247,26 @@ TEST(ProcessThreadViews, ChosenShapeIsFramed) {
   ASSERT_TRUE(matrix != nullptr && matrix->framed);
   EXPECT_EQ(matrix->rows[matrix->framed->row] + matrix->columns[matrix->framed->column], "22");
   EXPECT_NE(figures[3].caption.find("because"), std::string::npos);
+}
+
+// The fastest by its median is not the one with the most in turn, which the matrix shows.
+TEST(ProcessThreadViews, MostSpeedupIsThatOfTheMatrix) {
+  Point one = shape_point({1, 1}, 0), three = shape_point({3, 1}, 0);
+  one.samples = {1, 2, 9};
+  three.samples = {0.9, 1.0, 9};  // 2.00 by the medians, 1.11 in turn
+  Points points;
+  points.declare(mining_factors("", "", {}));
+  points.add(one);
+  points.add(three);
+  points.add(shape_point({1, 3}, 1.1));
+  const Record record = shown(points, {});
+  const View* view = record.find_view("process_thread.shapes.malloc-large");
+  ASSERT_NE(view, nullptr);
+  double most = 0;
+  for (const auto& row : std::get<Matrix>(view->content).values)
+    for (const auto& value : row) most = std::max(most, value.value_or(0));
+  EXPECT_NE(view->note.find(fmt::format("at most {:.2f}, with 1 x 3", most)), std::string::npos)
+      << view->note;
 }
 
 TEST(ProcessThreadViews, LawHasTheColourOfItsPoints) {
