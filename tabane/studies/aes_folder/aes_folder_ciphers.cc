@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <memory>
+#include <utility>
 
 #include "tabane/core/clock.h"
 #include "tabane/core/error.h"
@@ -19,80 +20,61 @@ constexpr std::size_t kTagBytes = 16;
 constexpr const char* kCiphers[] = {kCbc, "AES-128-GCM", "AES-128-XTS", "ChaCha20-Poly1305"};
 
 // One of OpenSSL's ciphers with its key. Each buffer has an initial vector of its own; a cipher
-// that authenticates also makes the tag.
+// that authenticates also makes the tag, or checks it.
 class BufferCipher {
  public:
   BufferCipher(const char* name, const FolderKey& key)
       : cipher_(EVP_CIPHER_fetch(nullptr, name, nullptr)), context_(EVP_CIPHER_CTX_new()) {
-    crypto::require(cipher_ && context_, name);
+    crypto::require(
+        cipher_ && context_ &&
+            EVP_CipherInit_ex2(context_.get(), cipher_.get(), nullptr, nullptr, 1, nullptr) == 1,
+        name);
     std::ranges::copy(key.key, key_.begin());
     std::ranges::copy(key.iv, key_.begin() + sizeof key.key);  // XTS needs two keys
     authenticates_ = (EVP_CIPHER_get_flags(cipher_.get()) & EVP_CIPH_FLAG_AEAD_CIPHER) != 0;
-    set_key(1);
   }
 
-  // out: has room for a block more. Returns the bytes written.
-  std::size_t encrypt(std::span<const std::byte> in, std::span<std::byte> out) {
-    ++*reinterpret_cast<std::uint64_t*>(iv_.data());
-    const std::size_t written = apply(in, out);
-    if (authenticates_)
-      crypto::require(
-          EVP_CIPHER_CTX_ctrl(context_.get(), EVP_CTRL_AEAD_GET_TAG, kTagBytes, tag_.data()) == 1,
-          "tag");
-    return written;
-  }
-
-  // Decrypts what was encrypted last, and checks the tag; then encrypts again.
-  std::size_t decrypt_last(std::span<const std::byte> in, std::span<std::byte> out) {
-    set_key(0);
-    if (authenticates_)
-      EVP_CIPHER_CTX_ctrl(context_.get(), EVP_CTRL_AEAD_SET_TAG, kTagBytes, tag_.data());
-    const std::size_t written = apply(in, out);
-    set_key(1);
-    return written;
+  // Encrypts (1), or decrypts what it encrypted last (0). out: has room for a block more. Returns
+  // the bytes written.
+  std::size_t apply(int encrypts, std::span<const std::byte> in, std::span<std::byte> out) {
+    if (encrypts == 1) ++buffers_;
+    const std::array<std::uint64_t, 2> iv = {buffers_, 0};
+    // The key is set once for all buffers.
+    const auto* key = std::exchange(direction_, encrypts) == encrypts ? nullptr : crypto::in(key_);
+    int written = 0, rest = 0;
+    const bool good =
+        EVP_CipherInit_ex2(context_.get(), nullptr, key, crypto::in(std::as_bytes(std::span(iv))),
+                           encrypts, nullptr) == 1 &&
+        (encrypts == 1 || pass_tag(EVP_CTRL_AEAD_SET_TAG)) &&
+        EVP_CipherUpdate(context_.get(), crypto::out(out), &written, crypto::in(in),
+                         static_cast<int>(in.size())) == 1 &&
+        EVP_CipherFinal_ex(context_.get(), crypto::out(out) + written, &rest) == 1 &&
+        (encrypts == 0 || pass_tag(EVP_CTRL_AEAD_GET_TAG));
+    crypto::require(good, EVP_CIPHER_get0_name(cipher_.get()));
+    return static_cast<std::size_t>(written + rest);
   }
 
  private:
-  void set_key(int encrypts) {
-    crypto::require(EVP_CipherInit_ex2(context_.get(), cipher_.get(), crypto::in(key_),
-                                       crypto::in(iv_), encrypts, nullptr) == 1,
-                    "key");
-  }
-
-  std::size_t apply(std::span<const std::byte> in, std::span<std::byte> out) {
-    int written = 0, rest = 0;
-    const bool good =
-        EVP_CipherInit_ex2(context_.get(), nullptr, nullptr, crypto::in(iv_), -1, nullptr) == 1 &&
-        EVP_CipherUpdate(context_.get(), crypto::out(out), &written, crypto::in(in),
-                         static_cast<int>(in.size())) == 1 &&
-        EVP_CipherFinal_ex(context_.get(), crypto::out(out) + written, &rest) == 1;
-    crypto::require(good, EVP_CIPHER_get0_name(cipher_.get()));
-    return static_cast<std::size_t>(written + rest);
+  bool pass_tag(int command) {
+    return !authenticates_ ||
+           EVP_CIPHER_CTX_ctrl(context_.get(), command, kTagBytes, tag_.data()) == 1;
   }
 
   std::unique_ptr<EVP_CIPHER, crypto::FreedBy<EVP_CIPHER_free>> cipher_;
   crypto::CipherContext context_;
   bool authenticates_ = false;
   std::array<std::byte, 32> key_{};
-  alignas(8) std::array<std::byte, 16> iv_{};
   std::array<std::byte, kTagBytes> tag_{};
-};
-
-struct Buffers {
-  std::vector<std::byte> plain = std::vector<std::byte>(kMostBytes);
-  std::vector<std::byte> sealed = std::vector<std::byte>(kMostBytes + kTagBytes);
+  std::uint64_t buffers_ = 0;
+  int direction_ = -1;
 };
 
 // throws: core::VerificationError unless it decrypts what it has encrypted.
-void check(BufferCipher& cipher, const Buffers& buffers, const char* name) {
-  constexpr std::size_t kBytes = 1000;  // not whole blocks
-  const auto plain = std::span(buffers.plain).first(kBytes);
-  std::vector<std::byte> sealed(kBytes + kTagBytes), again(kBytes + 2 * kTagBytes);
-  sealed.resize(cipher.encrypt(plain, sealed));
-  const bool hidden =
-      !std::ranges::equal(std::span(sealed).first(kTagBytes), plain.first(kTagBytes));
-  again.resize(cipher.decrypt_last(sealed, again));
-  if (!hidden || !std::ranges::equal(again, plain))
+void check(BufferCipher& cipher, std::span<const std::byte> plain, const char* name) {
+  std::vector<std::byte> sealed(plain.size() + kTagBytes), again(plain.size() + 2 * kTagBytes);
+  sealed.resize(cipher.apply(1, plain, sealed));
+  again.resize(cipher.apply(0, sealed, again));
+  if (!std::ranges::equal(again, plain) || std::ranges::equal(sealed, plain))
     throw core::VerificationError(fmt::format("what {} decrypts", name), 1, 0);
 }
 
@@ -104,19 +86,19 @@ Factors cipher_factors(const char* cipher, std::uint64_t bytes) {
 
 std::vector<Contender> cipher_contenders(const FolderKey& key, bool quick) {
   constexpr std::size_t kBytesOfSample = 256 * core::kKiB;
-  const auto buffers = std::make_shared<Buffers>();
-  crypto::fill_random(buffers->plain);
+  const auto plain = std::make_shared<std::vector<std::byte>>(kMostBytes);
+  const auto sealed = std::make_shared<std::vector<std::byte>>(kMostBytes + kTagBytes);
+  crypto::fill_random(*plain);
   std::vector<Contender> all;
   for (const char* name : kCiphers) {
     const auto cipher = std::make_shared<BufferCipher>(name, key);
-    check(*cipher, *buffers, name);
+    check(*cipher, std::span(*plain).first(1000), name);  // no whole blocks
     for (std::size_t bytes = 64; bytes <= kMostBytes; bytes *= quick ? 16 : 4) {
       all.push_back({cipher_factors(name, bytes), [=] {
                        const std::size_t times = std::max<std::size_t>(1, kBytesOfSample / bytes);
-                       const auto plain = std::span(buffers->plain).first(bytes);
                        const double begin = core::tick_clock().now();
                        for (std::size_t i = 0; i < times; ++i)
-                         cipher->encrypt(plain, buffers->sealed);
+                         cipher->apply(1, std::span(*plain).first(bytes), *sealed);
                        return Sample{(core::tick_clock().now() - begin) /
                                      static_cast<double>(times)};
                      }});

@@ -240,6 +240,7 @@ TEST_F(AesFolder, MeasuresAllImplementationsAndLeavesNothing) {
   EXPECT_EQ(missing_views("aes-folder", record,
                           {{"with --also", true}, {"with a coprocessor", has_device}}),
             Names());
+  EXPECT_EQ(find_content<Curves>(record, "aes_folder.ciphers")->series.size(), 4u);
   const auto is_table = [](const View& view) { return std::holds_alternative<Rows>(view.content); };
   EXPECT_EQ(std::count_if(record.views.begin(), record.views.end(), is_table),
             has_device ? 12 : 11);

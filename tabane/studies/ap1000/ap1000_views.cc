@@ -260,15 +260,14 @@ void message_rates(const StudyViews& views) {
   const auto one = [](const Point&) { return 1.0; };
   const Factors part{{"part", "message_rate"}}, small = part.with({{"bytes", 8}}),
                                                 large = part.with({{"bytes", 65536}});
-  std::vector<Column> columns = {{"pairs", pairs}};
-  for (const int bytes : {8, 512, 4096})
-    columns.push_back({show(bytes, "B"), rate_of(part.with({{"bytes", bytes}}), "1/s", one, true)});
-  columns.insert(columns.end(),
-                 {{"8 B: times one pair", medians_ratio_of(small.with({{"ranks", 2}}), small)},
-                  {"64 KiB: bandwidth", rate_of(large, "B/s", bytes_of, true)},
-                  {"times one pair", medians_ratio_of(large.with({{"ranks", 2}}), large)}});
   const std::vector<Factors> rows = combinations(views.points, {"ranks"}, part);
-  views.table("message_rate.table", columns, rows);
+  views.table("message_rate.table",
+              {{"pairs", pairs},
+               {"8 B: messages", rate_of(small, "1/s", one, true)},
+               {"times one pair", medians_ratio_of(small.with({{"ranks", 2}}), small)},
+               {"64 KiB: bandwidth", rate_of(large, "B/s", bytes_of, true)},
+               {"times one pair", medians_ratio_of(large.with({{"ranks", 2}}), large)}},
+              rows);
   Curves curves{{"message", "B", true}, {"messages", "1/s", true}, {}};
   for (const Factors& row : rows) {
     const std::string number = text_of(pairs(views.points, row));

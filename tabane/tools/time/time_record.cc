@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <tuple>
 
 #include "tabane/lab/record/text.h"
 #include "tabane/lab/record_head.h"
@@ -119,40 +120,28 @@ void add_rows(Record& record, const std::vector<TimeContender>& contenders,
                       "stopping early is allowed.");
 }
 
-// The median of a count over the runs; null where the system has no such counter.
-std::optional<double> count_of(const Point& point, const char* name) {
-  const auto found = point.beside.find(name);
-  return found == point.beside.end() ? std::nullopt : known_median(found->second);
-}
-
 // What the processor counted, if it did.
 void add_counts(Record& record, const std::vector<TimeContender>& contenders,
                 const Timings& timings) {
   namespace events = core::events;
-  struct Column {
-    const char *head, *name, *over;  // over: the count that it is divided by; null: `scale`
-    double scale;
-    const char* unit;
-  };
-  Rows rows{{"command"}, std::vector<std::vector<Entry>>(timings.order.size())};
-  for (std::size_t row = 0; row < timings.order.size(); ++row)
-    rows.rows[row].push_back(contenders[timings.order[row]].name);
-  for (const Column& column :
-       {Column{"instructions, millions", events::kInstructions, nullptr, 1e6, "1"},
-        {"per cycle", events::kInstructions, events::kCycles, 1, "ratio"},
-        {"cache misses, thousands", events::kCacheMisses, nullptr, 1e3, "1"},
-        {"TLB misses, thousands", events::kTlbMisses, nullptr, 1e3, "1"},
-        {"energy", events::kEnergy, nullptr, 1, "J"}}) {
+  Rows rows{{"command"}, {}};
+  for (const std::size_t i : timings.order) rows.rows.push_back({contenders[i].name});
+  for (const auto& [head, name, scale, unit] :
+       {std::tuple{"instructions, millions", events::kInstructions, 1e6, "1"},
+        {"cycles, millions", events::kCycles, 1e6, "1"},
+        {"cache misses, thousands", events::kCacheMisses, 1e3, "1"},
+        {"TLB misses, thousands", events::kTlbMisses, 1e3, "1"},
+        {"energy", events::kEnergy, 1.0, "J"}}) {
     std::vector<Entry> entries;
     for (const std::size_t i : timings.order) {
-      std::optional<double> value = count_of(timings.points[i], column.name);
-      const auto by = column.over == nullptr ? std::optional(column.scale)
-                                             : count_of(timings.points[i], column.over);
-      if (value && by) *value /= *by;
-      entries.emplace_back(by ? value : by, column.unit);
+      const auto& beside = timings.points[i].beside;
+      const auto found = beside.find(name);
+      auto value = found == beside.end() ? std::nullopt : known_median(found->second);
+      if (value) *value /= scale;
+      entries.emplace_back(value, unit);
     }
     if (std::ranges::all_of(entries, &Entry::none)) continue;
-    rows.columns.emplace_back(column.head);
+    rows.columns.emplace_back(head);
     for (std::size_t row = 0; row < entries.size(); ++row) rows.rows[row].push_back(entries[row]);
   }
   if (rows.columns.size() > 1)

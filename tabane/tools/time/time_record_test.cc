@@ -66,7 +66,7 @@ TEST(TimeRecord, ShowsWhatTheProcessorCountedIfItDid) {
   timed.timings = time_in_turn(timed.contenders, timed.effort, timed.machine.clock, {});
   const Record record = timed.record();
   EXPECT_EQ(texts_of(record, "Counted by"),
-            (std::vector<Names>{{"sort, \"a\"", "3", "1.50", "1.5"}, {"b | c", "–", "–", "–"}}));
+            (std::vector<Names>{{"sort, \"a\"", "3", "2", "1.5"}, {"b | c", "–", "–", "–"}}));
   EXPECT_EQ(table(record, "Counted by").columns[3], "TLB misses, thousands");
   EXPECT_EQ(record.results[0].beside.at("cycles").size(), 20u);
 }
