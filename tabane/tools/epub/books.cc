@@ -17,7 +17,7 @@
 #include "tabane/core/output_file.h"
 #include "tabane/crypto/secret.h"
 #include "tabane/tools/epub/package.h"
-#include "tabane/tools/epub/resources.h"
+#include "tabane/tools/epub/pipeline.h"
 
 namespace tabane::epub {
 namespace {

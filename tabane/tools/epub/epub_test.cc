@@ -15,7 +15,6 @@
 #include "tabane/tools/epub/licence.h"
 #include "tabane/tools/epub/package.h"
 #include "tabane/tools/epub/pipeline.h"
-#include "tabane/tools/epub/resources.h"
 
 namespace tabane::epub {
 namespace {

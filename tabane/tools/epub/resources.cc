@@ -1,5 +1,3 @@
-#include "tabane/tools/epub/resources.h"
-
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -7,6 +5,7 @@
 
 #include "tabane/core/error.h"
 #include "tabane/crypto/secret.h"
+#include "tabane/tools/epub/pipeline.h"
 
 namespace tabane::epub {
 namespace {
