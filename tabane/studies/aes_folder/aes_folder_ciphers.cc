@@ -15,7 +15,7 @@
 namespace tabane::lab::aes_folder {
 namespace {
 
-constexpr std::size_t kMostBytes = 4096 * core::kKiB;
+constexpr std::size_t kMostBytes = 1024 * core::kKiB;
 constexpr std::size_t kTagBytes = 16;
 constexpr const char* kCiphers[] = {kCbc, "AES-128-GCM", "AES-128-XTS", "ChaCha20-Poly1305"};
 
