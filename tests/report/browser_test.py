@@ -4,9 +4,10 @@ SOURCE is the program that writes them, or a folder of folders with a report.htm
 program, tests of studies that are built next to it add pages of invented studies.
 
 Checks, at 1280 and 400 pixels, in light and in dark, that nothing is logged to the console, nothing
-is loaded, and nothing is wider than the window; that each figure shows one of its two drawings,
-with letters of 9 pixels or more, none of which is over another or cut off. Before that it spoils a
-drawing in each of these ways, and fails if the checks do not see it. Exits 77 without Chromium.
+is loaded, and nothing is wider than the window; that the values of results are seen; that each
+figure shows one of its two drawings, with letters of 9 pixels or more, none of which is over
+another or cut off. Before that it spoils a drawing in each of these ways, and fails if the checks
+do not see it. Exits 77 without Chromium.
 """
 
 import base64
@@ -48,6 +49,9 @@ return {scroll: document.documentElement.scrollWidth, window: window.innerWidth,
         drawings: DRAWINGS,
         results: [...document.querySelectorAll('#results .scroll')].map(
             e => e.scrollWidth - e.clientWidth),
+        hidden: [...document.querySelectorAll('#results tbody td:nth-child(2)')].filter(
+            e => box(e).right > box(e.closest('.scroll')).right).map(
+            e => e.previousSibling.textContent),
         background: getComputedStyle(document.body).backgroundColor,
         loaded: performance.getEntriesByType('resource').map(r => r.name)
                     .filter(n => !n.startsWith('data:')),
@@ -217,6 +221,8 @@ def check(browser, report, width, scheme, screenshots):
     fits = width >= 1280 and report.parent.name != "hostile"
     if fits and any(hidden > 0 for hidden in seen["results"]):
         faults.append(f"{seen['results']} pixels of the table of results are hidden")
+    if seen["hidden"] and report.parent.name != "hostile":
+        faults.append(f"values are beside the window: {seen['hidden']}")
     faults += drawing_faults(seen["drawings"], seen["figures"])
     for ending in (".svg", ".narrow.svg"):
         files = {each.name.removesuffix(ending) for each in report.parent.glob("*" + ending)}

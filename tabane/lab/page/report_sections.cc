@@ -105,6 +105,16 @@ std::string share_of(const Result& r) {
   return text;
 }
 
+// Where the window is narrow, names go on below after a point.
+std::string name_with_breaks(const std::string& name) {
+  std::string text;
+  for (const char c : escape_html(name)) {
+    text += c;
+    if (c == '.') text += "<wbr>";
+  }
+  return text;
+}
+
 std::string result_row(const Result& r) {
   const Shown shown = shown_in(r.value.value_or(0), r.unit);
   const auto cell = [](const std::string& text) {
@@ -112,7 +122,7 @@ std::string result_row(const Result& r) {
   };
   const auto block = r.number_detail("block_bytes_of_the_best");
   std::string row =
-      fmt::format("<tr><th>{}<span class=what>{}{}{}</span></th>", escape_html(r.name),
+      fmt::format("<tr><th>{}<span class=what>{}{}{}</span></th>", name_with_breaks(r.name),
                   escape_html(r.what), block ? ": " + show(*block, "B") : "",
                   r.version > 1 ? fmt::format("; version {}", r.version) : "");
   row += r.value ? fmt::format("<td class=n>{}{}</td>", escape_html(shown(*r.value)), states_of(r))

@@ -139,7 +139,7 @@ TEST(RenderHtml, NamesEachGroupOfResultsOnce) {
   const std::string html = page(record);
   const std::string group = "<th colspan=6>Memory</th>";
   EXPECT_EQ(html.find(group), html.rfind(group));
-  EXPECT_LT(html.find("memory.c"), html.find("fork.b"));
+  EXPECT_LT(html.find("memory.<wbr>c"), html.find("fork.<wbr>b"));
 }
 
 TEST(RenderHtml, RoundsNumbersOfTheEnvironment) {

@@ -227,6 +227,7 @@ void describe_bandwidth_over_cores(View& view, const Record&) {
     curves.marks = {{full, fmt::format("{} full", lead.name)}};
   std::vector<std::string> parts;
   for (const Curve& curve : curves.series) {
+    if (curve.x.size() < 2) continue;
     const std::size_t at = saturation(curve);
     const bool full_before_all = at + 1 < curve.x.size();
     parts.push_back(
@@ -234,8 +235,9 @@ void describe_bandwidth_over_cores(View& view, const Record&) {
                     full_before_all ? "reaches 95 % of its highest with" : "still rises at",
                     count_cores(curve.x[at]), show(curve.y[at], unit)));
   }
-  view.note = fmt::format("{} {} {} ({}); {}.", count_cores(first), first == 1 ? "gives" : "give",
-                          show(lead.y.front(), unit), lead.name, join(parts));
+  view.note =
+      fmt::format("{} {} {} ({}){}{}.", count_cores(first), first == 1 ? "gives" : "give",
+                  show(lead.y.front(), unit), lead.name, parts.empty() ? "" : "; ", join(parts));
 }
 
 void describe_memcpy(View& view, const Record& record) {

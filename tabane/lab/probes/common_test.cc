@@ -24,6 +24,9 @@ TEST(BandwidthOverCores, TellsWhereTheBusIsFull) {
   EXPECT_TRUE(has(view.note, "1 core gives 10.0 GB/s")) << view.note;
   EXPECT_TRUE(has(view.note, "with 2 cores (19.5 GB/s)"));
   EXPECT_EQ(std::get<Curves>(view.content).marks.front().at, 2);
+  // With one number of cores there is nothing to say.
+  curves.series.push_back({"set", {1}, {5e9}});
+  EXPECT_FALSE(has(described(curves, describe_bandwidth_over_cores).note, "set"));
 }
 
 TEST(LoadedLatency, TellsWhatALoadTakesAloneAndUnderLoad) {

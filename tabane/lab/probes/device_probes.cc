@@ -150,8 +150,8 @@ void report_curves(ProbeContext& context, const Json& devices) {
   report_curves(context,
                 {.name = "device.transfer_sizes",
                  .title = "Transfers to and from the coprocessors over size",
-                 .note = "The bars are of the most bytes. Smaller transfers may be faster where a "
-                         "cache holds them, and slower where the start of each counts.",
+                 .note = "Smaller transfers may be faster where a cache holds them, and slower "
+                         "where the start of each counts. The bars above are of the largest.",
                  .content = std::move(transfers)});
 }
 

@@ -84,8 +84,9 @@ std::string good_at(const Record& record) {
       held, [](const Result* result) { return *result->of_limit() >= kGoodShare; });
   if (good > 0) {
     clauses.push_back(
-        fmt::format("{} of {} figures with a known limit reach {:.0f} % of it or more", good,
-                    held.size(), 100 * kGoodShare));
+        fmt::format("{} of {} with a known limit {} {:.0f} % of it or more", good,
+                    held.size() == 1 ? "1 figure" : fmt::format("{} figures", held.size()),
+                    good == 1 ? "reaches" : "reach", 100 * kGoodShare));
   }
   if (clauses.empty()) return "Good at: not judged, because too little was measured.";
   return "Good at: " + joined(clauses) + ".";

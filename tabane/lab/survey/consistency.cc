@@ -87,10 +87,10 @@ class Rules {
 
   void below_roof(const Result& result) {
     if (!result.is_above_limit()) return;
-    found_.push_back({"roof_too_low",
-                      fmt::format("the roof is too low: {} reaches {} of it", result.name,
-                                  show_percent(*result.of_limit())),
-                      {result.name}});
+    found_.push_back(
+        {"roof_too_low",
+         fmt::format("{} reaches {} of its roof", result.name, show_percent(*result.of_limit())),
+         {result.name}});
   }
 
   void past_the_caches(const Result& result) {
