@@ -21,9 +21,8 @@ constexpr double kMostFactor = 1e9;
 
 // Fitted to the costs that were measured at user level on the machine. send.occupancy is that of a
 // tree broadcast; a network broadcast was timed over many calls in a row, which is its occupancy,
-// and is taken to arrive when a message would. compute: the best rate of the processor;
-// compute.stencil: fitted to conjugate gradients with n = 400 on 16 x 16 cells. The cost of a probe
-// was not published.
+// and is taken to arrive when a message would. compute: the best rate of the processor; the kinds:
+// fitted to published runs, see docs/simulated-machine.md. The cost of a probe was not published.
 constexpr std::string_view kAp1000 = R"(name = AP1000
 send.latency = 9.84 + 0.05 x + 0.16 hop
 send.occupancy = 9 + 0.067 x

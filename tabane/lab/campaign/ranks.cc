@@ -6,6 +6,7 @@
 #include <set>
 
 #include "tabane/comm/collectives.h"
+#include "tabane/comm/machine.h"
 #include "tabane/core/clock.h"
 #include "tabane/core/error.h"
 #include "tabane/core/measurement.h"
@@ -29,10 +30,9 @@ class Conductor {
   double epoch(std::size_t work, std::uint64_t iterations) {
     tell({work, iterations});
     comm::barrier(ranks_);
-    core::Clock& clock = core::tick_clock();
-    const double begin = clock.now();
+    const double begin = ranks_.now();
     works_[work](iterations);
-    return clock.now() - begin;
+    return ranks_.now() - begin;
   }
   void end() { tell({}); }
 
@@ -59,7 +59,7 @@ std::uint64_t fitting_iterations(Conductor& conductor, std::size_t work, double 
   std::uint64_t iterations = 1;
   for (;;) {
     const double seconds = conductor.epoch(work, iterations);
-    if (seconds > 0.6 * epoch_seconds || iterations >= kMostIterations) return iterations;
+    if (seconds >= 0.6 * epoch_seconds || iterations >= kMostIterations) return iterations;
     const double factor = std::clamp(epoch_seconds / std::max(seconds, 1e-9), 2.0, 16.0);
     iterations = static_cast<std::uint64_t>(static_cast<double>(iterations) * factor);
   }
@@ -139,6 +139,33 @@ RankRunner forking_runner(const core::Topology& topology, int most_ranks) {
   return runner;
 }
 
+// A simulated machine is as fast each time.
+RankRunner simulating_runner(const RankOptions& options) {
+  const comm::sim::Machine machine = comm::sim::machine_named(options.machine, options.most_ranks);
+  const int most = machine.ranks();
+  if (most < 2) throw core::UsageError("--machine: at least 2 ranks, as messages go between two");
+  const comm::GridShape shape = comm::fit_grid(most);
+  if (machine.rows != shape.rows) {
+    throw core::UsageError(fmt::format("--machine {}: the study takes {} ranks as {}x{}",
+                                       options.machine, most, shape.rows, shape.columns));
+  }
+  RankRunner runner;
+  runner.transport = fmt::format("simulated {}", options.machine);
+  runner.shares_memory = false;
+  runner.is_simulated = true;
+  runner.most_ranks = most;
+  runner.setting = [](int) { return comm::Setting::native; };
+  runner.run = [name = options.machine](int ranks, const std::vector<RankWorkload>& workloads,
+                                        const Effort& /*effort*/) {
+    const std::function<RankSamples(comm::Comm&)> rank = [&](comm::Comm& comm) {
+      comm::Grid grid(comm);
+      return measure_rounds(grid, workloads, {.fewest = 1, .most = 1}, 0);
+    };
+    return comm::launch_result<RankSamples>({.machine = machine_with(name, ranks)}, rank).value();
+  };
+  return runner;
+}
+
 // Why the ranks that MPI has are not enough; empty if they are.
 std::string complaint_about(const comm::Comm& world, int most_ranks) {
   if (world.size() < 2)
@@ -174,6 +201,7 @@ RankRunner mpi_runner(comm::Comm& world, int most_ranks) {
 
 void with_ranks(const core::Topology& topology, const RankOptions& options,
                 const std::function<void(const RankRunner&)>& body) {
+  if (!options.machine.empty()) return body(simulating_runner(options));
   check(options);
   const comm::TransportKind kind = options.transport == comm::TransportKind::automatic
                                        ? comm::detect_transport()
@@ -198,6 +226,27 @@ std::vector<int> plan_ranks_from_one(int most, const core::Topology& topology) {
   std::vector<int> all = plan_ranks(most > 0 ? most : static_cast<int>(topology.pus().size()));
   all.insert(all.begin(), 1);
   return all;
+}
+
+std::string machine_with(const std::string& machine, int ranks) {
+  if (comm::sim::machine_named(machine, 0).ranks() == ranks) return machine;
+  const comm::GridShape shape = comm::fit_grid(ranks);
+  return fmt::format("{}:{}x{}", machine.substr(0, machine.rfind(':')), shape.rows, shape.columns);
+}
+
+std::vector<int> plan_simulated_ranks(int most) {
+  std::set<int> all{most};
+  for (int ranks = 4; ranks < most; ranks *= 4) all.insert(ranks);
+  return {all.begin(), all.end()};
+}
+
+void tell_simulated(Record& record, const std::string& machine) {
+  record.title += fmt::format(": {}, simulated", machine);
+  record.machine = {{"name", machine}, {"summary", "simulated"}};
+  record.environment = Json::object();
+  record.sentences.push_back(
+      "Simulated: each time is what the laws of the machine say, and the same in each run.");
+  std::erase_if(record.warnings, [](const Warning& warning) { return warning.id != "quick"; });
 }
 
 Block rank_block(const RankRunner& runner, int ranks, std::string what,

@@ -61,7 +61,8 @@ inline constexpr int kMostRanksForked = 4096;  // as comm::launch()
 
 struct RankOptions {
   comm::TransportKind transport = comm::TransportKind::automatic;
-  int most_ranks = 0;  // 0: four times the PUs; over MPI as many as there are
+  int most_ranks = 0;        // 0: four times the PUs; over MPI as many as there are
+  std::string machine = {};  // to simulate, with its shape, as comm::LaunchOptions; empty: none
 };
 
 struct RankContender {
@@ -79,6 +80,7 @@ struct RankRunner {
   bool shows = true;                                // this process has the results
   std::string transport = "shm";
   bool shares_memory = true;
+  bool is_simulated = false;
   int most_ranks = 2;
   int pus = 0;  // that the ranks share; 0: not known
 };
@@ -93,15 +95,24 @@ std::vector<int> plan_ranks(int most);
 // One rank, too; most: 0: the PUs.
 std::vector<int> plan_ranks_from_one(int most, const core::Topology& topology);
 
+// The machine with so many ranks: in its own shape, if that has as many, or else as square as can
+// be.
+std::string machine_with(const std::string& machine, int ranks);
+// Numbers of ranks of a machine to simulate: powers of four, from 4 on, and `most`.
+std::vector<int> plan_simulated_ranks(int most);
+// Says that the record is of a simulated machine, and takes out what is of this one.
+void tell_simulated(Record& record, const std::string& machine);
+
 // A block of contenders that this number of ranks measures in turn.
 Block rank_block(const RankRunner& runner, int ranks, std::string what,
                  std::vector<RankContender> contenders);
 
 // Roots that change from call to call, so that no call can begin everywhere before the last one has
-// ended somewhere: of a root that waits for nobody only the entry would be timed.
+// ended somewhere: of a root that waits for nobody only the entry would be timed. On a simulated
+// machine, whose own report timed that, it is always rank 0.
 class Roots {
  public:
-  explicit Roots(const comm::Comm& comm) : ranks_(comm.size()) {}
+  explicit Roots(comm::Comm& comm) : ranks_(comm.transport().name() == "sim" ? 1 : comm.size()) {}
   int next() { return static_cast<int>(calls_++ % static_cast<std::uint64_t>(ranks_)); }
 
  private:

@@ -325,33 +325,37 @@ void note_unmeasured(Campaign& campaign, double most_seconds) {
 std::optional<Record> run_ap1000(const core::Topology& topology, const Ap1000Options& options,
                                  const Hooks& hooks) {
   RunningStudy study(topology, kAboutAp1000, options.quick);
-  const double usual = options.quick ? 20 : 120;
+  const bool is_simulated = !options.ranks.machine.empty();
+  const double usual = is_simulated ? 10 : options.quick ? 20 : 120;
   const double budget = options.budget_seconds > 0 ? options.budget_seconds : usual;
-  const double most = options.most_seconds > 0 ? options.most_seconds : 2 * budget;
+  const double most =
+      options.most_seconds > 0 ? options.most_seconds : (is_simulated ? 60 : 2) * budget;
   std::optional<Record> shown;
   with_ranks(topology, options.ranks, [&](const RankRunner& runner) {
     Campaign campaign(runner.shows ? hooks : Hooks{});
     campaign.add(rank_block(runner, 2, "ping-pong", ping_pongs(runner.shares_memory)));
     std::vector<ap1000::Distance> distances;
-    if (!runner.agree) distances = ap1000::distances(topology.pus());  // else a launcher places
+    // Else a launcher places the ranks, or they have no places.
+    if (runner.pus > 0) distances = ap1000::distances(topology.pus());
     for (const ap1000::Distance& one : distances) {
       campaign.add(rank_block(runner, 2, fmt::format("ping-pong within one {}", one.within),
                               ping_pongs_between(one)));
     }
-    for (const int ranks : plan_ranks(runner.most_ranks))
+    const int most_ranks = runner.most_ranks;
+    for (const int ranks : is_simulated ? plan_simulated_ranks(most_ranks) : plan_ranks(most_ranks))
       campaign.add(rank_block(runner, ranks, fmt::format("{} ranks", ranks),
                               collectives(ranks, runner.shares_memory)));
-    const bool complete = campaign.run({.passes = options.quick ? 3 : 10,
-                                        .budget_seconds = budget,
-                                        .most_seconds = most,
-                                        .agree = runner.agree});
+    const int passes = is_simulated ? 1 : options.quick ? 3 : 10;
+    const bool complete = campaign.run(
+        {.passes = passes, .budget_seconds = budget, .most_seconds = most, .agree = runner.agree});
     if (!runner.shows) return;
     // What the machine refused is noted already.
     if (complete && campaign.skipped.empty()) note_unmeasured(campaign, most);
     study.add(campaign, complete, ap1000_what);
     ap1000::add_views(study.record, campaign.points,
-                      {runner.transport, runner.pus, std::move(distances)});
+                      {runner.transport, runner.pus, std::move(distances), runner.is_simulated});
     shown = study.finish();
+    if (is_simulated) tell_simulated(*shown, options.ranks.machine);
   });
   return shown;
 }

@@ -41,6 +41,7 @@ struct RanksOfStudy {
   std::string transport;
   int pus = 0;  // that the ranks share; 0: not known
   std::vector<Distance> distances = {};
+  bool is_simulated = false;
 };
 
 // Adds tables, charts and fitted lines.

@@ -9,6 +9,7 @@
 
 #include "tabane/comm/collectives.h"
 #include "tabane/core/error.h"
+#include "tabane/lab/record/published.h"
 #include "tabane/lab/study/views_test.h"
 
 namespace tabane::lab {
@@ -72,6 +73,46 @@ TEST(Ap1000, SaysWhatItHadNoTimeFor) {
   EXPECT_TRUE(record.views.empty());
   ASSERT_EQ(record.skipped.size(), 1u);
   EXPECT_NE(record.skipped[0].reason.find("fewer ranks"), std::string::npos);
+}
+
+// The study knows nothing of the machine's laws: it measures, and finds the report's formulas.
+TEST(Ap1000, FindsTheReportsFormulasOnASimulatedAp1000) {
+  const Record record = *run_ap1000(machine(), {.ranks = {.machine = "ap1000:16x16"}});
+  const Record& report = published("ap1000");
+  EXPECT_TRUE(record.complete);
+  EXPECT_EQ(record.machine["name"], "ap1000:16x16");
+  std::size_t formulas = 0;
+  for (const char* const title : {"Broadcast along", "Gather to"}) {
+    for (const std::vector<Entry>& row : table(record, title).rows) {
+      const std::string &way = row[2].text, &here = row[row.size() - 2].text;
+      // The report rounds the first, and has the other one of its host.
+      if (row.back().text.empty() || way == "tree of messages" || way == "polling") continue;
+      EXPECT_EQ(here, row.back().text) << way;
+      ++formulas;
+    }
+  }
+  EXPECT_EQ(formulas, 5 + 4 * 3);
+  const auto near = [&](const std::string& name, const std::string& reported, double error) {
+    const Result* const found = record.find("ap1000." + name);
+    ASSERT_NE(found, nullptr) << name;
+    EXPECT_NEAR(*found->value / *report.find("ap1000." + reported)->value, 1, error) << name;
+  };
+  for (const std::string name : {"fit.recv.t0", "fit.recv.r_inf", "fit.view.t0", "fit.view.r_inf"})
+    near(name, name, 1e-6);
+  near("column_broadcast.binomial.ranks64.bytes4096", "broadcast.binomial.ranks8.bytes4096", 0.01);
+  near("column_broadcast.binomial.ranks256.bytes4096", "broadcast.binomial.ranks16.bytes4096",
+       0.01);
+  for (const std::string ranks : {".ranks16", ".ranks64", ".ranks256"}) {
+    near("barrier.native" + ranks, "barrier.network" + ranks, 1e-6);
+    for (const std::string function : {"sum", "max_loc"}) {
+      near(function + ".chosen.row" + ranks, function + ".chosen.row" + ranks, 0.04);
+      near(function + ".chosen.all" + ranks, function + ".tree.all" + ranks, 0.06);
+    }
+  }
+  // One sum of the vector is faster from four elements on, or from two where ranks are few.
+  const View* const vectors = record.find_view("ap1000.vector.table");
+  ASSERT_NE(vectors, nullptr);
+  EXPECT_NE(vectors->note.find("4 with 256 ranks"), std::string::npos) << vectors->note;
 }
 
 TEST(Ap1000, TwoRanksGiveEveryTable) {

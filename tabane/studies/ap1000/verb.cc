@@ -13,7 +13,12 @@ Definition define() {
   const auto own = std::make_shared<lab::Ap1000Options>();
   return study(options,
                table(options->rows(own->quick, "Take 20 s instead of 2 minutes: fewer samples"),
-                     rank_rows(own->ranks)),
+                     rank_rows(own->ranks),
+                     std::vector<Option>{{"--machine MACHINE",
+                                          &own->ranks.machine,
+                                          "Measure a simulated machine, such as ap1000:16x16 (see "
+                                          "'tabane simulate')",
+                                          {.excludes = {"--transport"}}}}),
                [own](const core::Topology& topology, const lab::Hooks& hooks) {
                  return lab::run_ap1000(topology, *own, hooks);
                });
@@ -26,6 +31,7 @@ extern constinit const Verb ap1000_study{
     .what = "Time messages, broadcast, global functions, gathering and barriers between ranks",
     .examples =
         "  tabane study ap1000 --quick -o pages\n"
+        "  tabane study ap1000 --machine ap1000:16x32   on the machine of the report\n"
         "  mpirun -n 4 tabane study ap1000 --transport mpi",
     .define = define};
 

@@ -8,6 +8,7 @@
 #include <limits>
 
 #include "tabane/comm/launch.h"
+#include "tabane/comm/machine.h"
 #include "tabane/tools/slalom/solve.h"
 
 namespace tabane::lab {
@@ -43,7 +44,10 @@ Sample sample_of(const Application& application, const solver::Solution& solutio
 class Plan {
  public:
   Plan(Runner& runner, const Ap1000ApplicationsOptions& options, std::vector<int> ranks)
-      : options_(options), runner_(runner), ranks_(std::move(ranks)) {}
+      : options_(options),
+        runner_(runner),
+        ranks_(std::move(ranks)),
+        is_simulated_(!options.ranks.machine.empty()) {}
 
   // A problem with all sets of mechanisms in turn, on the most ranks or on all.
   Block block_of(const Application& application, int n);
@@ -56,15 +60,18 @@ class Plan {
 
  private:
   Run run_of(const Application& application, std::size_t set, int n, int ranks) const {
-    Run run{.application = static_cast<int>(&application - applications().data()),
+    Run run{.application = static_cast<int>(&application - applications(is_simulated_).data()),
             .set = static_cast<int>(set),
             .n = n,
-            .ranks = ranks};
+            .ranks = ranks,
+            .is_simulated = is_simulated_};
+    if (is_simulated_) run.grid = comm::fit_grid(ranks);
     if (ranks == options_.grid.rows * options_.grid.columns) run.grid = options_.grid;
     return run;
   }
   Factors factors_of(const Run& run) const {
-    const Application& application = applications()[static_cast<std::size_t>(run.application)];
+    const Application& application =
+        applications(is_simulated_)[static_cast<std::size_t>(run.application)];
     return {{"application", application.name},
             {"n", run.n},
             {"ranks", run.ranks},
@@ -74,6 +81,7 @@ class Plan {
   const Ap1000ApplicationsOptions& options_;
   Runner& runner_;
   std::vector<int> ranks_;
+  bool is_simulated_;
 };
 
 Block Plan::block_of(const Application& application, int n) {
@@ -81,7 +89,8 @@ Block Plan::block_of(const Application& application, int n) {
   const std::size_t all = application.sets.size() - 1;
   for (const int p : ranks_) {
     // One rank uses no mechanism.
-    const bool each = p > 1 && (p == ranks_.back() || n == application.chart_size);
+    const bool each =
+        p > 1 && ((p == ranks_.back() && !is_simulated_) || n == application.chart_size);
     for (std::size_t set = each ? 0 : all; set <= all; ++set) {
       const Run run = run_of(application, set, n, p);
       contenders.push_back({factors_of(run), [this, &application, run] {
@@ -94,10 +103,14 @@ Block Plan::block_of(const Application& application, int n) {
   }
   const bool quick = options_.quick;
   const double usual = quick ? 2 : 12;
-  const Effort effort{.fewest = quick ? 2 : 3,
-                      .most = quick ? 3 : 12,
-                      .budget_seconds = options_.block_seconds > 0 ? options_.block_seconds : usual,
-                      .warmups = 1};
+  Effort effort{.fewest = quick ? 2 : 3,
+                .most = quick ? 3 : 12,
+                .budget_seconds = options_.block_seconds > 0 ? options_.block_seconds : usual,
+                .warmups = 1};
+  if (is_simulated_) {
+    effort.fewest = effort.most = 1;
+    effort.warmups = 0;
+  }
   Block block{.what = fmt::format("{}, {} {}", application.title, n, application.size),
               .planned_seconds = effort.budget_seconds};
   for (const Contender& one : contenders) block.points.push_back(one.factors);
@@ -108,10 +121,11 @@ Block Plan::block_of(const Application& application, int n) {
 }
 
 Block Plan::block_of_largest(const Application& box) {
-  const double usual = options_.quick ? 0.2 : 1;
+  const double usual = is_simulated_ ? 60 : options_.quick ? 0.2 : 1;
   const double seconds = options_.seconds > 0 ? options_.seconds : usual;
   const std::size_t all = box.sets.size() - 1;
   std::vector<int> ranks = ranks_;
+  if (options_.quick && is_simulated_) ranks.resize(1);
   if (options_.quick && ranks.size() > 2) ranks = {ranks.front(), ranks.back()};
   const std::size_t searches = 1 + (ranks.size() - 1) * box.sets.size();
   Block block{.what = fmt::format("SLALOM, patches in {:g} s", seconds),
@@ -170,24 +184,33 @@ Record measure(const core::Topology& topology, const Ap1000ApplicationsOptions& 
   RunningStudy study(topology, kAboutApplications, options.quick);
   Plan plan(runner, options, ranks);
   Campaign campaign(hooks);
-  for (const Application& application : applications()) {
+  const bool is_simulated = !options.ranks.machine.empty();
+  for (const Application& application : applications(is_simulated)) {
     for (const int n : options.quick ? application.quick_sizes : application.sizes)
       campaign.add(plan.block_of(application, n));
   }
-  campaign.add(plan.block_of_largest(applications().back()));
+  campaign.add(plan.block_of_largest(applications(is_simulated).back()));
   const bool complete = campaign.run();
   study.add(campaign, complete, ap1000_applications_what);
   Pictures pictures;
   try {
-    if (complete) plan.count_calls();
-    pictures = runner.pictures();
+    if (complete && !is_simulated) plan.count_calls();
+    if (!is_simulated) pictures = runner.pictures();
   } catch (const core::VerificationError&) {
     throw;
   } catch (const core::Error& error) {  // what was measured stays
     study.record.skipped.push_back({"calls and pictures", error.what()});
   }
   add_views(study.record, campaign.points, plan.last, plan.counted, pus, pictures);
-  return study.finish();
+  Record record = study.finish();
+  if (is_simulated) {
+    tell_simulated(record, options.ranks.machine);
+    record.sentences.push_back(
+        fmt::format("With nothing special messages are conventional, of which the report gives no "
+                    "cost; here the machine then has {}.",
+                    options.conventional));
+  }
+  return record;
 }
 
 }  // namespace
@@ -211,6 +234,15 @@ std::optional<Record> run_ap1000_applications(const core::Topology& topology,
   require_option(options.seconds >= 0 && options.seconds <= 3600, "--seconds", options.seconds,
                  "from 1 to 3600");
   const int pus = static_cast<int>(topology.pus().size());
+  if (!options.ranks.machine.empty()) {
+    const comm::sim::Machine machine =
+        comm::sim::machine_named(options.ranks.machine, options.ranks.most_ranks);
+    Ap1000ApplicationsOptions there = options;
+    there.grid = {machine.rows, machine.columns};
+    return measure(topology, there, plan_simulated_ranks(machine.ranks()),
+                   *simulating_runner(options.ranks.machine, options.conventional), kSimulated,
+                   hooks);
+  }
   int most = options.ranks.most_ranks;
   if (options.grid != comm::GridShape{}) {
     const auto [rows, columns] = options.grid;

@@ -1,11 +1,15 @@
 #include "tabane/studies/ap1000_applications/ap1000_applications.h"
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <tuple>
 
 #include "tabane/comm/collective/choice.h"
+#include "tabane/comm/grid.h"
 #include "tabane/core/error.h"
+#include "tabane/lab/record/published.h"
 #include "tabane/lab/study/views_test.h"
 
 namespace tabane::lab {
@@ -78,6 +82,73 @@ TEST(Ap1000Applications, ShowsTablesChartsAndPictures) {
     if (curve.role == Role::published) published += curve.x.size();
   }
   EXPECT_EQ(published, 8U);
+}
+
+Run simulated_run(int application, const std::string& set, int n, int ranks) {
+  const auto& sets = applications(true)[static_cast<std::size_t>(application)].sets;
+  const auto found = std::ranges::find(sets, set, &MechanismSet::name);
+  return {.application = application,
+          .set = static_cast<int>(found - sets.begin()),
+          .n = n,
+          .ranks = ranks,
+          .grid = comm::fit_grid(ranks),
+          .is_simulated = true};
+}
+
+// Rows that take a second here. The rates of computing are fitted to the first and to others, not
+// to the last two.
+TEST(SimulatedAp1000, TakesAsLongAsPublished) {
+  const Record& report = published("ap1000-applications");
+  const auto runner = simulating_runner("ap1000:16x32", "setup=5");
+  for (const auto& [application, n, ranks, error] :
+       {std::tuple{0, 1000, 64, 0.05}, {1, 100, 256, 0.12}, {2, 1067, 16, 0.05}}) {
+    const std::string name =
+        fmt::format("ap1000.applications.{}.n{}.ranks{}",
+                    applications(true)[static_cast<std::size_t>(application)].name, n, ranks);
+    const Result* const row = report.find(name);
+    ASSERT_NE(row, nullptr) << name;
+    const Outcome outcome = runner->solve(simulated_run(application, "all", n, ranks));
+    EXPECT_TRUE(outcome.solution.check.passed()) << name;
+    EXPECT_NEAR(outcome.solution.seconds / *row->value, 1, error) << name;
+  }
+}
+
+// Each mechanism helps: the curves are in the order of the report. And a run is repeated to the
+// bit.
+TEST(SimulatedAp1000, IsFasterWithEachMechanism) {
+  const auto runner = simulating_runner("ap1000:16x32", "setup=5");
+  for (const auto& [application, n] : {std::pair{0, 200}, {1, 40}, {2, 200}}) {
+    double before = 1e9;
+    const Application& one = applications(true)[static_cast<std::size_t>(application)];
+    for (const MechanismSet& set : one.sets) {
+      const auto run = simulated_run(application, set.name, n, 16);
+      const solver::Solution solution = runner->solve(run).solution;
+      EXPECT_LT(solution.seconds, before) << one.name << ", " << set.name;
+      before = solution.seconds;
+      const solver::Solution again = runner->solve(run).solution;
+      EXPECT_EQ(again.seconds, solution.seconds);
+      EXPECT_EQ(again.check.residual, solution.check.residual);
+    }
+    EXPECT_EQ(one.sets.size(), 4U);
+  }
+}
+
+TEST(SimulatedAp1000, ShowsThePublishedPoints) {
+  const Record record =
+      *run_ap1000_applications(core::Topology::detect(),
+                               {.quick = true, .ranks = {.machine = "ap1000:4x4"}, .seconds = 0.5});
+  EXPECT_TRUE(record.complete);
+  EXPECT_EQ(record.machine["name"], "ap1000:4x4");
+  const Rows& rows = table(record, "SLALOM with all");
+  ASSERT_EQ(rows.rows.size(), 2U);  // on 4 and on 16 ranks, and only this is in the report
+  EXPECT_FALSE(rows.rows[0].back().value);
+  EXPECT_NEAR(rows.rows[1].back().value.value_or(0), 1, 0.05);
+  const auto chart =
+      std::ranges::find(record.views, "SLALOM, 1067 patches: rate over ranks", &View::title);
+  ASSERT_NE(chart, record.views.end());
+  const Curves& curves = std::get<Curves>(chart->content);
+  EXPECT_EQ(curves.series.size(), 4U + 1);
+  EXPECT_EQ(curves.series.back().x, std::vector<double>{16});
 }
 
 TEST(Ap1000Applications, RefusesOptionsThatCannotBe) {

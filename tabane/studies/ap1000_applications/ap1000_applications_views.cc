@@ -47,7 +47,8 @@ struct ApplicationPoints {
 };
 
 // Like the report's tables: seconds, rate, share of communication, on each number of ranks.
-void result_table(const StudyViews& views, const LastRuns& last, const ApplicationPoints& of) {
+void result_table(const StudyViews& views, const LastRuns& last, const ApplicationPoints& of,
+                  bool is_simulated) {
   const std::vector<const char*>& steps = of.application.communication;
   const auto communication = [&](const Point& point) {
     double seconds = 0;
@@ -57,21 +58,37 @@ void result_table(const StudyViews& views, const LastRuns& last, const Applicati
   std::string limit;
   for (const auto& [key, outcome] : last) {
     const std::string& is = outcome.solution.limit_is;
-    if (key.starts_with("application=" + of.application.name + ";") && !is.empty()) limit = is;
+    if (key.starts_with("application=" + of.application.name + ";") && outcome.solution.limit > 0)
+      limit = is;
   }
-  views.table("results",
-              {{of.application.size, level_of("n")},
-               {"ranks", level_of("ranks")},
-               {"time", time_of({}, true), true},
-               {"rate", rate_of({}, "FLOP/s", operations_of)},
-               {"of the limit", shown_of({}, share_of_limit)},
-               {"communication", shown_of({}, communication)},
-               {"1 rank / this", ratio_of({{"ranks", 1}}, {})}},
+  std::vector<Column> columns{{of.application.size, level_of("n")},
+                              {"ranks", level_of("ranks")},
+                              {"time", time_of({}, true), true},
+                              {"rate", rate_of({}, "FLOP/s", operations_of)},
+                              {"of the limit", shown_of({}, share_of_limit)},
+                              {"communication", shown_of({}, communication)},
+                              {"1 rank / this", ratio_of({{"ranks", 1}}, {})}};
+  if (is_simulated) {
+    const Cell theirs = [&views](const Points&, const Factors& row) -> Entry {
+      const Result* const found = views.report.find(
+          fmt::format("ap1000.applications.{}.n{:g}.ranks{:g}", row.word("application"),
+                      row.number("n"), row.number("ranks")));
+      return found == nullptr ? Entry() : Entry{found->value, "s"};
+    };
+    columns.back() = {"AP1000 (1992)", theirs};
+    columns.push_back({"this / AP1000", [theirs](const Points& points, const Factors& row) {
+                         const Entry published = theirs(points, row);
+                         const Point* const point = points.find(row);
+                         if (!published.value || point == nullptr) return Entry();
+                         return Entry(point->median() / *published.value, "ratio");
+                       }});
+  }
+  views.table("results", columns,
               combinations(views.points, {"n", "ranks"}, of.factors.with(with("all"))),
               {{"application", of.application.title},
                {"limit", limit},
                {"steps", fmt::format("{}", fmt::join(steps, ", "))},
-               {"no_limit", limit.empty() ? "No limit was measured." : ""}});
+               {"no_limit", limit.empty() && !is_simulated ? "No limit was measured." : ""}});
 }
 
 // What each mechanism is worth, on the most ranks.
@@ -164,8 +181,22 @@ Pick with_set(const MechanismSet& set) {
   });
 }
 
+// The report's rates of an application, of one size or of all.
+Curve reported_rates(const StudyViews& views, const Application& application, std::string size) {
+  Curve then{.name = application.title + " on the AP1000 (1992)",
+             .role = Role::published,
+             .joined = false};
+  if (!size.empty()) size += ".";
+  for (const Result& result : views.report.results) {
+    if (!result.name.starts_with("ap1000.applications." + application.name + "." + size)) continue;
+    add_place(then, *result.number_detail("ranks"), *result.number_detail("operations_per_second"),
+              {});
+  }
+  return then;
+}
+
 // Rates over ranks, a curve for each set of mechanisms.
-void rate_chart(const StudyViews& views, const ApplicationPoints& of) {
+void rate_chart(const StudyViews& views, const ApplicationPoints& of, bool is_simulated) {
   if (of.sizes.empty() || of.ranks.size() < 2) return;
   const int n = of.application.chart_size;
   std::vector<Factors> rows;
@@ -175,13 +206,16 @@ void rate_chart(const StudyViews& views, const ApplicationPoints& of) {
     add_curve(curves, curve_of(set.name, rate_of(with_set(set), "FLOP/s", operations_of, true),
                                views.points, rows, "ranks"));
   }
+  if (is_simulated) {
+    add_curve(curves, reported_rates(views, of.application, fmt::format("n{}", n)));
+  }
   views.chart(of.application.name + ".rate", std::move(curves), of.values(n), "rate");
 }
 
 // The largest rates here and those of the report, over ranks.
-void then_and_now_chart(const StudyViews& views) {
+void then_and_now_chart(const StudyViews& views, bool is_simulated) {
   Curves curves{{"ranks", "1", true}, {"rate", "FLOP/s", true}, {}};
-  for (const Application& application : applications()) {
+  for (const Application& application : applications(is_simulated)) {
     const ApplicationPoints of(views.points, application);
     if (of.sizes.empty()) continue;
     const int colour = static_cast<int>(curves.series.size() / 2);
@@ -193,22 +227,15 @@ void then_and_now_chart(const StudyViews& views) {
                  "ranks");
     here.colour = colour;
     add_curve(curves, std::move(here));
-    Curve then{.name = application.title + " on the AP1000 (1992)",
-               .role = Role::published,
-               .joined = false,
-               .colour = colour};
-    for (const Result& result : views.report.results) {
-      if (!result.name.starts_with("ap1000.applications." + application.name + ".")) continue;
-      add_place(then, *result.number_detail("ranks"),
-                *result.number_detail("operations_per_second"), {});
-    }
+    Curve then = reported_rates(views, application, "");
+    then.colour = colour;
     add_curve(curves, std::move(then));
   }
   views.chart("rates", std::move(curves));
 }
 
 // The most patches, as a table and over ranks.
-void largest_views(const StudyViews& views) {
+void largest_views(const StudyViews& views, bool is_simulated) {
   const auto patches = [](const Point& point) {
     return count_entry(*median_beside(point, "patches"));
   };
@@ -223,7 +250,7 @@ void largest_views(const StudyViews& views) {
                {"rate", rate_of({}, "FLOP/s", operations_of)}},
               combinations(views.points, {"ranks", "mechanisms", "seconds"}, largest));
   Curves curves{{"ranks", "1", false}, {"patches", "1", false}, {}};
-  for (const MechanismSet& set : applications().back().sets) {
+  for (const MechanismSet& set : applications(is_simulated).back().sets) {
     add_curve(curves, curve_of(set.name, shown_of(with_set(set), patches), views.points,
                                combinations(views.points, {"ranks", "seconds"}, largest), "ranks"));
   }
@@ -254,16 +281,17 @@ void add_picture(const StudyViews& views, const std::string& name, const std::st
 void add_views(Record& record, const Points& points, const LastRuns& last, const LastRuns& counted,
                int pus, const Pictures& pictures) {
   const StudyViews views{record, points, published("ap1000-applications")};
-  for (const Application& application : applications()) {
+  const bool is_simulated = pus == kSimulated;
+  for (const Application& application : applications(is_simulated)) {
     const ApplicationPoints of(points, application);
-    result_table(views, last, of);
+    result_table(views, last, of, is_simulated);
     worth_table(views, of, pus);
     call_tables(views, counted, of);
     step_table(views, last, of);
-    rate_chart(views, of);
+    rate_chart(views, of, is_simulated);
   }
-  then_and_now_chart(views);
-  largest_views(views);
+  then_and_now_chart(views, is_simulated);
+  largest_views(views, is_simulated);
   report_table(views);
   add_picture(views, "picture.box", pictures.box);
   add_picture(views, "picture.mesh", pictures.mesh);

@@ -26,7 +26,7 @@ namespace {
 
 // Measuring takes longer than a small problem.
 bool measures_limit(const Run& run, const MechanismSet& set) {
-  return !run.counts && set.name == "all";
+  return !run.counts && !run.is_simulated && set.name == "all";
 }
 
 // A small system first, so that the ranks have code and buffers at hand when the clock starts.
@@ -35,7 +35,9 @@ solver::Solution solve_linpack(comm::Comm& comm, const Run& run, const Mechanism
   linpack::SolveOptions options{
       .grid = run.grid,
       .messages = set.look_ahead ? linpack::Messages::look_ahead : linpack::Messages::plain};
-  if (!run.counts) linpack::solve(comm, linpack::RandomSystem(std::min(run.n, 400), 1), options);
+  if (run.is_simulated) options.messages = linpack::Messages::by_rows;
+  if (!run.counts && !run.is_simulated)
+    linpack::solve(comm, linpack::RandomSystem(std::min(run.n, 400), 1), options);
   options.measure_limit = measures_limit(run, set);
   return linpack::solve(comm, linpack::RandomSystem(run.n, 1), options).solution;
 }
@@ -56,6 +58,7 @@ solver::Solution solve_slalom(comm::Comm& comm, const Run& run, const MechanismS
                               const core::ScratchFolder& inputs) {
   slalom::Problem box = box_problem(run.n, inputs);
   box.grid = run.grid;
+  box.measure_limit = !run.is_simulated;
   return slalom::solve(comm, box).solution;
 }
 
@@ -89,7 +92,7 @@ std::vector<MechanismSet> sets_of_slalom() {
 using TransportPtr = std::unique_ptr<comm::Transport>;
 
 const MechanismSet& set_of(const Run& run) {
-  return applications()[static_cast<std::size_t>(run.application)]
+  return applications(run.is_simulated)[static_cast<std::size_t>(run.application)]
       .sets[static_cast<std::size_t>(run.set)];
 }
 
@@ -143,7 +146,8 @@ std::vector<Calls> means(comm::Comm& comm, const comm::CallCounter& counter) {
 
 Outcome solve_on(comm::Comm& comm, const Run& run, const core::ScratchFolder& inputs,
                  comm::CallCounter& counter) {
-  const Application& application = applications()[static_cast<std::size_t>(run.application)];
+  const Application& application =
+      applications(run.is_simulated)[static_cast<std::size_t>(run.application)];
   if (run.counts) comm.group().set_counter(&counter);
   Outcome outcome{application.solve(comm, run, set_of(run), inputs)};
   comm.group().set_counter(nullptr);
@@ -176,6 +180,31 @@ class ForkingRunner : public Runner {
                [](comm::Comm& comm) { return solver::measure_product_rate(comm); })
         .value();
   }
+};
+
+class SimulatingRunner : public Runner {
+ public:
+  SimulatingRunner(std::string machine, std::string conventional)
+      : machine_(std::move(machine)), conventional_(std::move(conventional)) {}
+
+  Outcome solve(const Run& run) override {
+    comm::LaunchOptions options{.machine = machine_with(machine_, run.ranks)};
+    if (!set_of(run).messages) options.machine_changes = conventional_;
+    options.choice_rules = rules_of(run);
+    comm::CallCounter counter;
+    return comm::launch_result<Outcome>(
+               options, [&](comm::Comm& comm) { return solve_on(comm, run, inputs(), counter); })
+        .value();
+  }
+  double product_rate(int ranks) override {
+    return comm::launch_result<double>(
+               {.machine = machine_with(machine_, ranks)},
+               [](comm::Comm& comm) { return solver::measure_product_rate(comm); })
+        .value();
+  }
+
+ private:
+  std::string machine_, conventional_;
 };
 
 // What rank 0 has all ranks do. run.ranks 0: nothing more; run.n 0: the rate of products.
@@ -228,7 +257,7 @@ std::optional<Outcome> WorldRunner::work(const Run& run) {
 
 }  // namespace
 
-const std::vector<Application>& applications() {
+const std::vector<Application>& applications(bool is_simulated) {
   static const std::vector<Application> all{
       {"linpack",
        "LINPACK",
@@ -261,7 +290,18 @@ const std::vector<Application>& applications() {
        500,
        sets_of_slalom(),
        solve_slalom}};
-  return all;
+  static const std::vector<Application> simulated = [] {
+    std::vector<Application> those = all;
+    Application &linpack = those[0], &slalom = those[2];
+    linpack.sets = sets_of_scg();  // with its other calls it has the same
+    linpack.quick_sizes = {1000};
+    slalom.sizes = {1067, 1666};
+    slalom.quick_sizes = {1067};
+    slalom.chart_size = 1067;
+    std::erase_if(slalom.sets, [](const MechanismSet& set) { return set.name == "barrier alone"; });
+    return those;
+  }();
+  return is_simulated ? simulated : all;
 }
 
 Runner::Runner() : inputs_("applications") {
@@ -284,6 +324,10 @@ Pictures Runner::pictures() const {
 }
 
 std::unique_ptr<Runner> forking_runner() { return std::make_unique<ForkingRunner>(); }
+
+std::unique_ptr<Runner> simulating_runner(std::string machine, std::string conventional) {
+  return std::make_unique<SimulatingRunner>(std::move(machine), std::move(conventional));
+}
 
 void run_on(comm::Comm& world, const std::function<void(Runner&)>& body) {
   WorldRunner runner(world);

@@ -28,6 +28,7 @@ struct Run {
   int n = 0, ranks = 1;
   comm::GridShape grid = {};  // zeros: as the application chooses
   bool counts = false;        // counts calls, in the timed steps
+  bool is_simulated = false;  // then application and set are those of a simulated machine
 };
 
 struct Application {
@@ -43,7 +44,8 @@ struct Application {
   solver::Solution (*solve)(comm::Comm&, const Run& run, const MechanismSet& set,
                             const core::ScratchFolder& inputs);
 };
-const std::vector<Application>& applications();
+// For a simulated machine: problems and sets as in the report.
+const std::vector<Application>& applications(bool is_simulated = false);
 
 // A primitive that ranks call, see comm::CallCounter::Count; means of the ranks.
 struct Calls {
@@ -82,6 +84,9 @@ class Runner {
 };
 
 std::unique_ptr<Runner> forking_runner();
+// Solves on a simulated machine, of any number of ranks. conventional: what changes in it where
+// messages are conventional ones, as LaunchOptions::machine_changes.
+std::unique_ptr<Runner> simulating_runner(std::string machine, std::string conventional);
 
 // Calls body with a runner on rank 0, whose runs are on the first ranks of `world`; the other ranks
 // take part in these until body has returned. All ranks call it. throws: on rank 0, as body.

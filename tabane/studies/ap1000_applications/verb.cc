@@ -32,9 +32,18 @@ Definition define() {
                [own](const Words& names) { own->ranks.transport = transport_named(names.back()); },
                "Send messages by shm, mpi or auto: mpi under its launcher (default auto)",
                {.choices = {"auto", "shm", "mpi"}}},
+              {"--machine MACHINE",
+               &own->ranks.machine,
+               "Solve on a simulated machine, such as ap1000:16x32 (see 'tabane simulate')",
+               {.excludes = {"--transport", "--grid"}}},
+              {"--conventional WHAT=FACTOR,...",
+               &own->conventional,
+               "What changes on that machine where messages are conventional, which is not known "
+               "of the AP1000 (default setup=5)",
+               {.needs = {"--machine"}}},
               time_row("--seconds TIME", own->seconds,
                        "Give SLALOM this time to solve as many patches as it can, with each set of "
-                       "mechanisms (default 1 s; the benchmark says 60 s)")}),
+                        "mechanisms (default 1 s, simulated 60 s, as the benchmark says)")}),
       [own, grid](const core::Topology& topology, const lab::Hooks& hooks) {
         if (!grid->empty()) {
           const auto [rows, columns] = pair_of("--grid", *grid);
@@ -54,6 +63,7 @@ extern constinit const Verb ap1000_applications_study{
     .examples =
         "  tabane study ap1000-applications --quick -o pages\n"
         "  tabane study ap1000-applications --seconds 60 --ranks 4\n"
+        "  tabane study ap1000-applications --machine ap1000:16x32   on the report's machine\n"
         "  mpirun -n 4 tabane study ap1000-applications",
     .define = define};
 

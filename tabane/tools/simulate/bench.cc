@@ -1,5 +1,5 @@
 // Simulated machines: how long a message of theirs takes this computer, and how well a survey
-// predicts what solvers take here.
+// predicts what solvers take here; how well the AP1000 predicts what was published of it.
 #include "bench/bench.h"
 
 #include <fmt/format.h>
@@ -8,17 +8,21 @@
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
+#include <map>
+#include <sstream>
 #include <string>
 #include <vector>
 
 #include "bench/command.h"
 #include "bench/remote.h"
 #include "bench/solvers.h"
+#include "tabane/comm/grid.h"
 #include "tabane/comm/launch.h"
 #include "tabane/comm/simulated_run.h"
 #include "tabane/core/clock.h"
 #include "tabane/core/file.h"
 #include "tabane/core/temporary_file.h"
+#include "tabane/lab/record/published.h"
 #include "tabane/tools/simulate/bench_patterns.h"
 #include "tabane/tools/simulate/halo.h"
 
@@ -145,10 +149,55 @@ void tell_predictions(Panel& panel) {
   }
 }
 
+// Runs of applications that were published of the AP1000, on the simulated one.
+void tell_published(Panel& panel) {
+  const core::ScratchFolder folder("simulate");
+  const std::map<std::string, std::string> verbs{
+      {"linpack", "linpack --pattern 1992 -n"}, {"scg", "scg -n"}, {"slalom", "slalom --patches"}};
+  for (const lab::Result& row : lab::published("ap1000-applications").results) {
+    // ap1000.applications.scg.n100.ranks256
+    std::vector<std::string> words;
+    std::istringstream name(row.name);
+    for (std::string word; std::getline(name, word, '.');) words.push_back(word);
+    const int ranks = static_cast<int>(*row.number_detail("ranks"));
+    const comm::GridShape shape = comm::fit_grid(ranks);
+    const std::string run = fmt::format("{} {} --machine ap1000:{}x{}", verbs.at(words.at(2)),
+                                        words.at(3).substr(1), shape.rows, shape.columns);
+    const std::string question = run + ", as published";
+    if (!panel.wants(question)) continue;
+    if (panel.settings().program.empty()) return panel.skip(question, "tabane was not found");
+    panel.part(question, [&] {
+      const double seconds = solver_run(panel.settings(), folder / "run.json", "", run, 1).timed(1);
+      const double ratio = seconds / *row.value;
+      panel.tell({.question = question,
+                  .unit = "ratio",
+                  .figure = "simulated to published time, or the inverse",
+                  .value = std::max(ratio, 1 / ratio),
+                  .limit = words.at(2) == "scg" ? 1.12 : 1.05,
+                  .samples = {ratio}});
+    });
+  }
+  const std::string question = "scg -n 400 --machine ap1000:16x32, on this computer";
+  if (!panel.wants(question)) return;
+  panel.part(question, [&] {
+    const double begin = core::tick_clock().now();
+    solver_run(panel.settings(), folder / "run.json", "", "scg -n 400 --machine ap1000:16x32", 1)
+        .timed(1);
+    const double seconds = core::tick_clock().now() - begin;
+    panel.tell({.question = question,
+                .unit = "s",
+                .figure = "time",
+                .value = seconds,
+                .limit = 120,
+                .samples = {seconds}});
+  });
+}
+
 const RegisteredTopic kTopic({"simulate", "simulated machines", [](Panel& panel) {
                                 tell_messages(panel);
                                 tell_like_simgrid(panel);
                                 tell_predictions(panel);
+                                tell_published(panel);
                               }});
 
 }  // namespace
