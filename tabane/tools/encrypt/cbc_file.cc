@@ -53,8 +53,8 @@ std::uint64_t padded(std::uint64_t bytes) { return (bytes / kBlockBytes + 1) * k
 constexpr std::size_t kFilesTried = 32;
 
 struct Ending {
-  crypto::Block iv, block;   // the block before the last, or the IV; the last block
-  std::uint64_t offset = 0;  // of the last block
+  crypto::Block iv{}, block{};  // the block before the last, or the IV; the last block
+  std::uint64_t offset = 0;     // of the last block
 };
 
 // throws: core::SystemError.
@@ -64,20 +64,15 @@ std::optional<Ending> ending_of(const Request& request, int directory, const cha
   struct stat status {};
   if (!file.valid() || fstat(file.get(), &status) != 0) return {};
   const auto bytes = static_cast<std::uint64_t>(status.st_size);
-  const std::size_t stored = request.fixed_iv ? 0 : crypto::kBlockBytes;
-  if (!S_ISREG(status.st_mode) || bytes < stored + crypto::kBlockBytes ||
-      bytes % crypto::kBlockBytes != 0) {
-    return {};
-  }
-  Ending ending;
-  ending.offset = bytes - crypto::kBlockBytes;
-  if (bytes >= 2 * crypto::kBlockBytes) {
-    core::read_all_at(file.get(), ending.iv.data(), crypto::kBlockBytes,
-                      ending.offset - crypto::kBlockBytes, name);
+  const std::size_t least = request.fixed_iv ? kBlockBytes : 2 * kBlockBytes;
+  if (!S_ISREG(status.st_mode) || bytes < least || bytes % kBlockBytes != 0) return {};
+  Ending ending{.offset = bytes - kBlockBytes};
+  if (ending.offset > 0) {
+    core::read_all_at(file.get(), ending.iv.data(), kBlockBytes, ending.offset - kBlockBytes, name);
   } else {
     ending.iv = *request.fixed_iv;
   }
-  core::read_all_at(file.get(), ending.block.data(), crypto::kBlockBytes, ending.offset, name);
+  core::read_all_at(file.get(), ending.block.data(), kBlockBytes, ending.offset, name);
   return ending;
 }
 
@@ -100,7 +95,7 @@ Tried try_endings(const Request& request, const Tree& tree, int root) {
       crypto::Block plain;
       cipher.decrypt({.in = ending->block.data(),
                       .out = plain.data(),
-                      .bytes = crypto::kBlockBytes,
+                      .bytes = kBlockBytes,
                       .iv = &ending->iv});
       ++tried.files;
       tried.legal += crypto::unpad_pkcs7(plain) >= 0;

@@ -2,6 +2,8 @@
 // a file without a name for one of millions of files.
 #pragma once
 
+#include <sys/stat.h>
+
 #include <cstdint>
 #include <vector>
 
@@ -19,6 +21,10 @@ struct FileRecord {
   bool sparse = false;
 
   bool operator==(const FileRecord&) const = default;
+  // Whether a file has been changed last when this one was.
+  bool has_time_of(const struct stat& file) const {
+    return file.st_mtim.tv_sec == seconds && file.st_mtim.tv_nsec == nanoseconds;
+  }
 };
 
 // Records by the index of the file in its tree. Until put() was called, one is not known.

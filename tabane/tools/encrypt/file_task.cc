@@ -336,9 +336,8 @@ bool FileTask::output_is_current(const SealedState& state) const {
   const FileRecord listed =
       job_.records ? job_.records->get(index_) : job_.kept_by->expected(index_);
   if (listed.known && listed.sealed == state) return true;
-  const bool as_it_was = listed.known && listed.sealed.bytes == in_bytes() &&
-                         listed.seconds == before_.st_mtim.tv_sec &&
-                         listed.nanoseconds == before_.st_mtim.tv_nsec;
+  const bool as_it_was =
+      listed.known && listed.sealed.bytes == in_bytes() && listed.has_time_of(before_);
   if (job_.was_interrupted && !as_it_was) return true;
   ++job_.files_unlisted;
   return false;

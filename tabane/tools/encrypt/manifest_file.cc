@@ -111,7 +111,7 @@ class EntryMaker {
     if (fstatat(directory, sealed_.tree.name(file.name_at), &now, AT_SYMLINK_NOFOLLOW) != 0 ||
         core::FileId{now.st_dev, now.st_ino} != shared->place ||
         static_cast<std::uint64_t>(now.st_size) != record.sealed.bytes ||
-        now.st_mtim.tv_sec != record.seconds || now.st_mtim.tv_nsec != record.nanoseconds) {
+        !record.has_time_of(now)) {
       return;
     }
     const auto [first, is_new] = firsts_.try_emplace(shared->place, entry.path);

@@ -85,10 +85,6 @@ void find_strangers(const Tree& found, int sealed, const TreeSeal& seal,
   }
 }
 
-bool has_time(const struct stat& status, const FileRecord& record) {
-  return status.st_mtim.tv_sec == record.seconds && status.st_mtim.tv_nsec == record.nanoseconds;
-}
-
 }  // namespace
 
 OutputManifest::OutputManifest(JobState& job, const Hooks& hooks, unsigned threads)
@@ -338,7 +334,7 @@ bool OutputManifest::keeps(Directories& directories, std::uint32_t file) {
   const auto sealed_size = static_cast<std::uint64_t>(sealed.st_size);
   const auto least = sealed_bytes(record.sealed.bytes, kChunkLog2, kHeaderBytes);
   const auto most = sealed_bytes(record.sealed.bytes, kChunkLog2, kSlotsAt + kMostSlotsBytes);
-  if (!S_ISREG(sealed.st_mode) || !has_time(sealed, record) || sealed_size < least ||
+  if (!S_ISREG(sealed.st_mode) || !record.has_time_of(sealed) || sealed_size < least ||
       sealed_size > most) {
     return false;
   }

@@ -107,7 +107,7 @@ class Scanner {
       error = read_entries(stream.get());
     } catch (const core::SystemError& failed) {
       if (directory == 0) throw;
-      fail(directory, nullptr, reason("directory cannot be opened", failed.code()));
+      fail(tree_.path(directory), reason("directory cannot be opened", failed.code()));
       return;
     }
     tree_.places.push_back(core::identity_of(::dirfd(stream.get())));
@@ -118,7 +118,7 @@ class Scanner {
     }
     if (error != 0) {
       if (directory == 0) throw core::SystemError("readdir", "", error);
-      fail(directory, nullptr, reason("directory cannot be read to its end", error));
+      fail(tree_.path(directory), reason("directory cannot be read to its end", error));
     }
     if (selection_.needs_paths()) {
       prefix_ = tree_.path(directory);
@@ -148,7 +148,7 @@ class Scanner {
     }
     if (type == DT_REG) error = look();
     if (error != 0) {
-      fail(directory, name, reason("cannot be looked at", error));
+      fail(tree_.path(directory, name), reason("cannot be looked at", error));
     } else if (is_mounted(status)) {
       ++tree_.excluded;
     } else if (S_ISDIR(status.st_mode)) {
@@ -156,9 +156,9 @@ class Scanner {
     } else if (S_ISLNK(status.st_mode)) {
       tree_.links.push_back({tree_.add_name(name), directory});
     } else if (!S_ISREG(status.st_mode)) {
-      tree_.specials.push_back(path_of(directory, name));
+      tree_.specials.push_back(tree_.path(directory, name));
     } else if (temporaries_ == Temporaries::leave_out && core::is_leftover(name, status.st_mode)) {
-      tree_.temporaries.push_back(path_of(directory, name));
+      tree_.temporaries.push_back(tree_.path(directory, name));
     } else {
       take_file(directory, name, status);
     }
@@ -182,6 +182,10 @@ class Scanner {
     return selection_.one_file_system() && S_ISREG(status.st_mode) && status.st_dev != device_;
   }
 
+  void fail(std::string path, std::string what) {
+    tree_.failures.push_back({std::move(path), std::move(what)});
+  }
+
   // Other names may lie elsewhere, or be left out.
   void keep_shared() {
     std::vector<SharedFile>& all = tree_.shared;
@@ -194,20 +198,6 @@ class Scanner {
     }
     std::ranges::sort(kept, {}, &SharedFile::file);
     all = std::move(kept);
-  }
-
-  // name: of an entry of the directory, or null for the directory itself.
-  void fail(std::uint32_t directory, const char* name, std::string what) {
-    tree_.failures.push_back({path_of(directory, name), std::move(what)});
-  }
-
-  std::string path_of(std::uint32_t directory, const char* name) const {
-    std::string path = tree_.path(directory);
-    if (name != nullptr) {
-      if (!path.empty()) path += '/';
-      path += name;
-    }
-    return path;
   }
 
   int root_;
@@ -242,15 +232,19 @@ std::string Tree::path(std::uint32_t directory) const {
   return result;
 }
 
-std::string Tree::path(std::uint32_t directory, std::uint64_t name_at) const {
+std::string Tree::path(std::uint32_t directory, const char* name) const {
   std::string result = path(directory);
   if (!result.empty()) result += '/';
-  return result += name(name_at);
+  return result += name;
 }
 
-std::string Tree::path(const TreeFile& file) const { return path(file.directory, file.name_at); }
+std::string Tree::path(const TreeFile& file) const {
+  return path(file.directory, name(file.name_at));
+}
 
-std::string Tree::path(const TreeLink& link) const { return path(link.directory, link.name_at); }
+std::string Tree::path(const TreeLink& link) const {
+  return path(link.directory, name(link.name_at));
+}
 
 std::uint64_t Tree::bytes() const {
   return std::accumulate(files.begin(), files.end(), std::uint64_t{0},

@@ -74,11 +74,9 @@ struct Tree {
   std::string path(std::uint32_t directory) const;
   std::string path(const TreeFile& file) const;
   std::string path(const TreeLink& link) const;
+  std::string path(std::uint32_t directory, const char* name) const;  // of what has this name there
   std::uint64_t bytes() const;
   bool has_place(const core::FileId& place) const;
-
- private:
-  std::string path(std::uint32_t directory, std::uint64_t name_at) const;
 };
 
 // At the root of a sealed tree this directory is tabane's.

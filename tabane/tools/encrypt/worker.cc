@@ -1,3 +1,4 @@
+// What the ranks of a job do that are not rank 0.
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <unistd.h>
