@@ -222,7 +222,7 @@ def check(browser, report, width, scheme, screenshots):
     if fits and any(hidden > 0 for hidden in seen["results"]):
         faults.append(f"{seen['results']} pixels of the table of results are hidden")
     if seen["hidden"] and report.parent.name != "hostile":
-        faults.append(f"values are beside the window: {seen['hidden']}")
+        faults.append(f"{len(seen['hidden'])} values are cut, such as of {seen['hidden'][0]}")
     faults += drawing_faults(seen["drawings"], seen["figures"])
     for ending in (".svg", ".narrow.svg"):
         files = {each.name.removesuffix(ending) for each in report.parent.glob("*" + ending)}
