@@ -108,18 +108,18 @@ void require_writable_file(std::string_view flag, const std::filesystem::path& p
   }
 }
 
-void require_writable_directory(const std::filesystem::path& directory) {
+void require_writable_directory(const std::filesystem::path& directory, std::string_view flag) {
   std::error_code error;
   std::filesystem::create_directories(directory, error);
   if (error) {
-    throw core::UsageError(fmt::format("--output {}: the directory cannot be made: {}",
+    throw core::UsageError(fmt::format("{} {}: the directory cannot be made: {}", flag,
                                        directory.string(), error.message()));
   }
   if (!std::filesystem::is_directory(directory)) {
-    throw core::UsageError(fmt::format("--output {}: not a directory", directory.string()));
+    throw core::UsageError(fmt::format("{} {}: not a directory", flag, directory.string()));
   }
   if (access(directory.c_str(), W_OK | X_OK) != 0) {
-    throw core::UsageError(fmt::format("--output {}: files cannot be made there: {}",
+    throw core::UsageError(fmt::format("{} {}: files cannot be made there: {}", flag,
                                        directory.string(), std::strerror(errno)));
   }
 }

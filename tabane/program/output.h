@@ -47,8 +47,10 @@ void write_error(const Given& given, const std::string& sentence, int exit_code)
 // throws: core::UsageError naming the flag if there can be no file of that name.
 void require_writable_file(std::string_view flag, const std::filesystem::path& path);
 
-// Makes the directory if it is missing. throws: core::UsageError if files cannot be made in it.
-void require_writable_directory(const std::filesystem::path& directory);
+// Makes the directory if it is missing. throws: core::UsageError naming the flag if files cannot be
+// made in it.
+void require_writable_directory(const std::filesystem::path& directory,
+                                std::string_view flag = "--output");
 
 // What an error says beyond its sentence: reasons, or what a command has printed.
 class MoreLines {

@@ -132,6 +132,7 @@ void MemoryCheck::on_ranks(comm::Comm& comm) const {
 
 int solve_with_page(SolverOptions& options, const Given& given, const std::function<int()>& solve) {
   if (options.page.empty()) return solve();
+  require_writable_directory(options.page, "--page");
   const SolverOptions as_given = options;
   const comm::sim::Machine machine = comm::sim::machine_named(options.machine, options.ranks);
   const std::string command = command_line_of(given),

@@ -172,6 +172,7 @@ class Scg(Case):
         self.assertGreater(runs["as it is", 1], 1.5 * told["seconds"])
         self.assertEqual(told["ranks"], 2)
         self.refused("--page requires --machine", "--page", page)
+        self.refused("--page /dev/null/page", "--machine", "ap1000:1x2", "--page", "/dev/null/page")
 
     def test_what_cannot_be_is_refused_before_anything_starts(self):
         self.refused("neither a positive number", "-n", 0)

@@ -119,7 +119,7 @@ void tell_predictions(Panel& panel) {
   const std::string& program = panel.settings().program;
   const core::ScratchFolder folder("simulate");
   const std::string machine = folder / "this.txt";
-  for (const std::string solver : {"scg -n 1000", "linpack -n 4000", "slalom -n 2000"}) {
+  for (const std::string solver : {"scg -n 1000", "linpack -n 4000", "slalom --patches 1000"}) {
     const std::string question = solver + ", predicted from a survey";
     if (!panel.wants(question)) continue;
     if (program.empty()) return panel.skip(question, "tabane was not found");
