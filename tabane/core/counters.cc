@@ -4,8 +4,6 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include <optional>
-
 namespace tabane::core {
 namespace {
 
@@ -18,6 +16,7 @@ constexpr CounterEvent kEvents[] = {
          PERF_COUNT_HW_CACHE_RESULT_MISS << 16}};
 constexpr const char* kPowercap = "/sys/class/powercap";
 constexpr std::chrono::milliseconds kLeastForEnergy{10};
+constexpr double kMostMicrowatts = 1e9;  // that a package takes
 
 }  // namespace
 
@@ -40,6 +39,7 @@ Counters::Counters(Counted what, OpenCounter open, SystemFiles files)
   for (const CounterEvent& event : kEvents)
     if (Descriptor(open_(event, what)).valid()) events_.push_back({event});
   for (const std::string& name : files_.names(kPowercap)) {
+    if (!name.starts_with("intel-rapl:")) continue;  // intel-rapl-mmio has the same packages again
     const std::string folder = std::string(kPowercap) + "/" + name;
     const bool is_package = files_.text(folder + "/name").value_or("").starts_with("package");
     if (is_package && files_.number(folder + "/energy_uj")) packages_.push_back({folder});
@@ -55,8 +55,7 @@ std::vector<std::string> Counters::names() const {
 
 void Counters::start() {
   for (Event& event : events_) event.file.reset(open_(event.event, what_));
-  for (Package& package : packages_)
-    package.before = files_.number(package.folder + "/energy_uj").value_or(0);
+  for (Package& package : packages_) package.before = files_.number(package.folder + "/energy_uj");
   began_ = std::chrono::steady_clock::now();
 }
 
@@ -76,11 +75,13 @@ Counts Counters::stop() {
   if (packages_.empty() || lasted < kLeastForEnergy) return counts;
   double microjoules = 0;
   for (const Package& package : packages_) {
-    double used =
-        files_.number(package.folder + "/energy_uj").value_or(package.before) - package.before;
-    if (used < 0)  // it began again at 0
-      used += files_.number(package.folder + "/max_energy_range_uj").value_or(0);
-    microjoules += used;
+    const auto now = files_.number(package.folder + "/energy_uj");
+    const auto range = files_.number(package.folder + "/max_energy_range_uj");
+    if (!package.before || !now || !range) return counts;
+    // In a longer time it may have begun again at 0 more than once.
+    if (std::chrono::duration<double>(lasted).count() > *range / kMostMicrowatts) return counts;
+    const double used = *now - *package.before;
+    microjoules += used < 0 ? used + *range : used;
   }
   counts.emplace_back(events::kEnergy, microjoules / 1e6);
   return counts;

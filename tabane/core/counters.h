@@ -5,6 +5,7 @@
 #include <chrono>
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -51,7 +52,8 @@ class Counters {
   // 20 µs longer meanwhile.
   void start();
   // Returns what was counted since start(); of a counter that had to share its place an estimate.
-  // No energy for less than 10 ms: the processor adds it up in steps.
+  // No energy for less than 10 ms: the processor adds it up in steps. Nor for so long that its
+  // counter may have begun again more than once.
   Counts stop();
 
  private:
@@ -61,7 +63,7 @@ class Counters {
   };
   struct Package {
     std::string folder;
-    double before = 0;  // µJ
+    std::optional<double> before = {};  // µJ
   };
   Counted what_;
   OpenCounter open_;

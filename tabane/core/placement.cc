@@ -189,6 +189,7 @@ std::string where(const std::vector<unsigned>& pus, const Topology& topology) {
 }
 
 constexpr std::string_view kPolicies[] = {"compact", "scatter", "numa", "none"};  // by their number
+static_assert(std::size(kPolicies) == static_cast<std::size_t>(PlacementPolicy::none) + 1);
 
 }  // namespace
 

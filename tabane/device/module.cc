@@ -125,6 +125,7 @@ std::optional<std::size_t> find_device(const std::vector<Description>& list,
 
 const char* name_of(Kind kind) {
   constexpr const char* kNames[] = {"GPU", "accelerator", "CPU", "device"};
+  static_assert(std::size(kNames) == static_cast<std::size_t>(Kind::other) + 1);
   return kNames[static_cast<std::size_t>(kind)];
 }
 

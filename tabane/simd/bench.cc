@@ -126,8 +126,9 @@ Question cache_question(const Kernel& kernel, const Place& place, const Arrays& 
   }
   const RoofOperands operands = roof_operands(kernel, arrays);
   add_traffic_roofs(question, kernel, place.roof_target, false, [operands](const simd::Roof& roof) {
-    return core::repeat(
-        [operands, run = roof.run] { run(operands.a, operands.b, operands.c, operands.n, 1); });
+    return [operands, run = roof.run](std::uint64_t passes) {
+      run(operands.a, operands.b, operands.c, operands.n, passes);
+    };
   });
   if (kernel.arithmetic != Arithmetic::none) {
     question.peers.push_back(arithmetic_roof(kernel, place.roof_target));

@@ -37,9 +37,9 @@ struct Habits {
   // ahead, and reads two arrays 1.2 times as fast, 16 lines ahead, if their addresses within a page
   // differ by less than a tenth of it.
   ByteRange prefetch;
-  // The same for sums over one array, 64 lines ahead. In its second-level cache, too, Zen 5 adds up
-  // 1.1 times as fast with it: else how well the loop's loads are followed depends on where its
-  // code is, and a sum of squares is as fast as with it while a sum is not.
+  // The same for sums over one array, 64 lines ahead. It makes sums in the second-level cache of
+  // Zen 5 1.1 times as fast, too: without it the speed depends on where the loop's code lies in
+  // memory.
   ByteRange prefetch_one;
   // Setting and copying by the processor's own loop for strings: 1.05 times as fast in the
   // last-level cache of Zen 5 and beyond the first-level cache of Sapphire Rapids.

@@ -46,7 +46,12 @@ double measure_product_rate(comm::Comm& comm, int n, int rounds) {
   if (comm.transport().name() == "sim") {
     const double begin = comm.now();
     comm.compute(product(n, n, n));
-    return comm.size() * operations / (comm.now() - begin);
+    const double seconds = comm.now() - begin;
+    if (!(seconds > 0)) {
+      throw core::UsageError(
+          "--machine: products take no time there: give it compute or compute.product");
+    }
+    return comm.size() * operations / seconds;
   }
   const auto elements = static_cast<std::size_t>(n) * static_cast<std::size_t>(n);
   const std::vector<double> a(elements, 1.0 / n), b(elements, 0.5);

@@ -240,10 +240,16 @@ def check(browser, report, width, scheme, screenshots):
 
 
 def add_pages_of_studies(studies, folder):
-    for test in sorted(studies.glob("*/*_test")):
-        if not test.name.endswith("_fork_test"):
-            subprocess.run([test, "--gtest_filter=*Views.*:*Tables.*"], check=True,
-                           stdout=subprocess.DEVNULL, env={**os.environ, "TABANE_PAGES": folder})
+    def pages():
+        return set(pathlib.Path(folder).glob("*/report.html"))
+
+    before = pages()
+    tests = [test for test in studies.glob("*/*_test") if not test.name.endswith("_fork_test")]
+    for test in sorted(tests):
+        subprocess.run([test, "--gtest_filter=*Views.*:*Tables.*"], check=True,
+                       stdout=subprocess.DEVNULL, env={**os.environ, "TABANE_PAGES": folder})
+    if tests and pages() == before:
+        sys.exit("no test of a study has written a page")
 
 
 def main(arguments):

@@ -43,6 +43,7 @@ void StepProgress::next_step() {
 namespace {
 
 constexpr double kUnknown = std::numeric_limits<double>::quiet_NaN();
+constexpr double kCountedSeconds = 10e-3;  // counting makes shorter samples visibly slower
 
 }  // namespace
 
@@ -80,10 +81,11 @@ void Visit::skip(const std::string& what, const std::string& reason) {
 }
 
 void Visit::in_turn(const std::vector<Contender>& contenders, const Effort& effort) {
+  std::vector<double> last_seconds(contenders.size());
   for (int warmup = 0; warmup < effort.warmups; ++warmup) {
-    for (const Contender& contender : contenders) {
+    for (std::size_t i = 0; i < contenders.size(); ++i) {
       show(0);
-      contender.measure();
+      last_seconds[i] = contenders[i].measure().seconds;
     }
   }
   core::Clock& clock = core::tick_clock();
@@ -101,9 +103,12 @@ void Visit::in_turn(const std::vector<Contender>& contenders, const Effort& effo
       contenders.size(), effort, clock, start,
       [&](std::size_t i) {
         show(share());
-        campaign_.counters.start();
+        const bool counted = last_seconds[i] >= kCountedSeconds;
+        if (counted) campaign_.counters.start();
         Sample sample = contenders[i].measure();
-        for (const auto& count : campaign_.counters.stop()) sample.beside.push_back(count);
+        if (counted)
+          for (const auto& count : campaign_.counters.stop()) sample.beside.push_back(count);
+        last_seconds[i] = sample.seconds;
         sample.beside.emplace_back("order", order++);
         return sample;
       },

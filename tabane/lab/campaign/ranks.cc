@@ -155,8 +155,9 @@ RankRunner simulating_runner(const RankOptions& options) {
   runner.is_simulated = true;
   runner.most_ranks = most;
   runner.setting = [](int) { return comm::Setting::native; };
-  runner.run = [name = options.machine](int ranks, const std::vector<RankWorkload>& workloads,
-                                        const Effort& /*effort*/) {
+  runner.run = [name = machine_in_shape(options.machine, shape)](
+                   int ranks, const std::vector<RankWorkload>& workloads,
+                   const Effort& /*effort*/) {
     const std::function<RankSamples(comm::Comm&)> rank = [&](comm::Comm& comm) {
       comm::Grid grid(comm);
       return measure_rounds(grid, workloads, {.fewest = 1, .most = 1}, 0);
@@ -230,7 +231,10 @@ std::vector<int> plan_ranks_from_one(int most, const core::Topology& topology) {
 
 std::string machine_with(const std::string& machine, int ranks) {
   if (comm::sim::machine_named(machine, 0).ranks() == ranks) return machine;
-  const comm::GridShape shape = comm::fit_grid(ranks);
+  return machine_in_shape(machine, comm::fit_grid(ranks));
+}
+
+std::string machine_in_shape(const std::string& machine, const comm::GridShape& shape) {
   return fmt::format("{}:{}x{}", machine.substr(0, machine.rfind(':')), shape.rows, shape.columns);
 }
 

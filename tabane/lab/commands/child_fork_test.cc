@@ -50,8 +50,8 @@ TEST(Child, IsCountedAlone) {
       });
   if (counters.names().empty()) GTEST_SKIP() << "this system forbids counters";
   // Also what a shell starts; but not what ran before, which takes far longer.
-  run_child(command_of_line("seq 1 9000000"));
-  const ChildRun run = run_child(command_of_line("seq 1 300000; true"), {.counters = &counters});
+  run_child(command_of_line("seq 1 30000000"));
+  const ChildRun run = run_child(command_of_line("seq 1 3000000; true"), {.counters = &counters});
   ASSERT_GE(run.counts.size(), 4u);
   const double seconds = run.counts[0].second * 1e-9;
   EXPECT_GT(seconds, 0.3 * (run.user_seconds + run.system_seconds));

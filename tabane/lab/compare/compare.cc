@@ -186,6 +186,7 @@ std::string text_of(Finding finding, const std::string& unit) {
   const char* const texts[] = {"no difference seen",       speed ? "faster" : "better",
                                speed ? "slower" : "worse", "different",
                                "too few samples",          "no interval"};
+  static_assert(std::size(texts) == static_cast<std::size_t>(Finding::unknown) + 1);
   return texts[static_cast<std::size_t>(finding)];
 }
 

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <functional>
 
 #include "tabane/lab/page/plot.h"
 #include "tabane/lab/page/report_record_test.h"
@@ -15,6 +16,19 @@ View described(Content content, ProbeContext::Describe* describe, const Record& 
   View view{.name = "view", .title = "", .content = std::move(content)};
   describe(view, record);
   return view;
+}
+
+TEST(CoreCounts, AscendFromOneToAll) {
+  for (const std::size_t cores : {1u, 2u, 3u, 7u, 64u, 1000u}) {
+    for (const std::size_t each : {2u, 4u, 6u}) {
+      const std::vector<std::size_t> counts = core_counts(cores, each);
+      ASSERT_FALSE(counts.empty());
+      EXPECT_EQ(counts.front(), 1u);
+      EXPECT_EQ(counts.back(), cores);
+      EXPECT_EQ(std::ranges::adjacent_find(counts, std::ranges::greater_equal()), counts.end())
+          << cores;
+    }
+  }
 }
 
 TEST(BandwidthOverCores, TellsWhereTheBusIsFull) {

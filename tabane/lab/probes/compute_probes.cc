@@ -329,7 +329,7 @@ std::vector<Probe> ladder_probes(const core::Topology&) {
            .what = "from the plain loop to the shipped kernel, data in L1, one core",
            .unit = "FLOP/s",
            .better = Better::higher,
-           .version = 2,
+           .version = 3,
            .seconds = 1.5,
            .quick_seconds = 0.5,
            .run = run_ladder}};

@@ -80,7 +80,8 @@ void wait_for(pid_t child, ProbeContext& context) {
     throw NotHere(fmt::format("a driver ended the process by signal {}", WTERMSIG(status)));
 }
 
-// All devices. In the first pass of a quick survey also over size, and with all types of vectors.
+// All devices. In the first pass with all types of vectors, later only with the best. In a quick
+// survey only the first pass is also over size.
 const Json& ask(ProbeContext& context) {
   const team::SharedBlock block(kAnswerBytes, "what a coprocessor can do");
   const double seconds = context.budget_seconds();
@@ -253,7 +254,7 @@ std::vector<Probe> device_probes(const core::Topology&) {
            .better = Better::neither,
            .version = 3,
            .seconds = 24,
-           .quick_seconds = 5,
+           .quick_seconds = 5,  // and building the programs
            .run = run_device}};
 }
 

@@ -56,6 +56,7 @@ constexpr Operands kOperands[] = {{"read", 1, 1, 0, simd::Traffic::read},
                                   {"copy", 2, 1, 1, simd::Traffic::read_write},
                                   {"triad", 3, 2, 1, simd::Traffic::read2_write},
                                   {"update", 2, 2, 1, simd::Traffic::read2_write}};
+static_assert(std::size(kOperands) == static_cast<std::size_t>(Mix::update) + 1);
 
 const Operands& operands(Mix mix) { return kOperands[static_cast<std::size_t>(mix)]; }
 

@@ -189,7 +189,7 @@ void add_timeline(Record& record, const SimulatedRun& run, const char* name, std
     }
   }
   add_chart(record, name, std::move(title),
-            fmt::format("Its share of each {}, from the beginning to the end of one run.",
+            fmt::format("Its share of each {} of one run, as far as these are whole.",
                         core::format_seconds(run.slice_seconds)),
             std::move(matrix));
 }
@@ -207,9 +207,9 @@ void add_views(Record& record, const Simulation& simulation, const Points& point
                {Activity::send, Activity::receive, Activity::collective});
   add_timeline(record, run, "timeline.wait", "When each rank waits", {Activity::wait});
   for (const std::string& warning : run.warnings) {
-    record.warnings.push_back(
-        {"not_simulated", warning, "the program depends on time that is not the machine's",
-         "say by Comm::compute() what takes time, and wait by messages only"});
+    record.warnings.push_back({"not_simulated", warning,
+                               "the program depends on time that is not the machine's",
+                               "tell Comm::compute() what takes time, and wait only for messages"});
   }
 }
 

@@ -35,9 +35,11 @@ constexpr std::string_view kTexts =
 #include "tabane/lab/survey/warnings.txt"
     ;
 
-// What follows `key` in a paragraph, up to `end`, in one line.
+// What follows `key` in a paragraph, up to `end` or the paragraph's, in one line.
 std::string text_after(std::string_view paragraph, std::string_view key, std::string_view end) {
-  const std::size_t begin = paragraph.find(key) + key.size();
+  const std::size_t at = paragraph.find(key);
+  TABANE_ASSERT(at != paragraph.npos);
+  const std::size_t begin = at + key.size();
   std::string text(paragraph.substr(begin, paragraph.find(end, begin) - begin));
   std::ranges::replace(text, '\n', ' ');
   return text;
@@ -47,7 +49,7 @@ std::string text_after(std::string_view paragraph, std::string_view key, std::st
 void warn(Warnings& warnings, std::string_view name, std::string seen) {
   const std::size_t at = kTexts.find(fmt::format("[{}]\n", name));
   TABANE_ASSERT(at != kTexts.npos);
-  const std::string_view paragraph = kTexts.substr(at);
+  const std::string_view paragraph = kTexts.substr(at, kTexts.find("\n\n", at) - at);
   warnings.push_back({std::string(name.substr(0, name.find(':'))), std::move(seen),
                       text_after(paragraph, "may mean: ", "\ndo: "),
                       text_after(paragraph, "\ndo: ", "\n\n")});

@@ -119,6 +119,7 @@ void add_cipher_views(const StudyViews& views) {
     if (name != kCbc) columns.push_back({"times CBC", ratio_of({{"cipher", kCbc}}, cipher)});
     const Curve curve =
         curve_of(name, rate_of(cipher, "B/s", bytes_of, true), views.points, sizes, "buffer_bytes");
+    if (curve.x.empty()) continue;
     ends.push_back(fmt::format("{} {}", name, show(curve.y.back(), "B/s")));
     curves.series.push_back(curve);
   }

@@ -45,16 +45,17 @@ constexpr std::size_t kWindow = 64;  // messages that are under way at once
 // As OSU's osu_mbw_mr: each rank of the first half sends windows of messages to one of the second,
 // which answers each window by one message. The pairs work at the same time; an odd rank waits.
 RankWork windows(Grid& grid, std::size_t bytes) {
-  return [&comm = grid.all(), out = std::vector<std::byte>(bytes),
-          in = std::vector<std::byte>(bytes * kWindow)](std::uint64_t iterations) mutable {
-    const int pairs = comm.size() / 2;
-    const bool sends = comm.rank() < pairs, waits = comm.rank() == 2 * pairs;
+  const int pairs = grid.all().size() / 2, rank = grid.all().rank();
+  const bool sends = rank < pairs, waits = rank == 2 * pairs;
+  return [=, &comm = grid.all(), out = std::vector<std::byte>(sends ? bytes : 0),
+          in = std::vector<std::byte>(sends || waits ? 0 : bytes * kWindow)](
+             std::uint64_t iterations) mutable {
     const int peer = comm.rank() + (sends ? pairs : -pairs);
     std::vector<comm::Request> requests;
     for (std::uint64_t i = 0; !waits && i < iterations; ++i) {
       for (std::size_t k = 0; k < kWindow; ++k) {
-        const auto place = std::span(in).subspan(k * out.size(), out.size());
-        requests.push_back(sends ? comm.isend(peer, out) : comm.irecv(peer, place));
+        requests.push_back(sends ? comm.isend(peer, out)
+                                 : comm.irecv(peer, std::span(in).subspan(k * bytes, bytes)));
       }
       for (comm::Request& request : requests) request.wait();
       requests.clear();

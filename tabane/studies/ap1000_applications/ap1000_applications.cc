@@ -205,10 +205,10 @@ Record measure(const core::Topology& topology, const Ap1000ApplicationsOptions& 
   Record record = study.finish();
   if (is_simulated) {
     tell_simulated(record, options.ranks.machine);
-    record.sentences.push_back(
-        fmt::format("With nothing special messages are conventional, of which the report gives no "
-                    "cost; here the machine then has {}.",
-                    options.conventional));
+    record.sentences.push_back(fmt::format(
+        "The set \"nothing\" uses conventional messages, whose cost the report does not "
+        "give; for it, the machine is changed by {}.",
+        options.conventional));
   }
   return record;
 }
@@ -235,12 +235,14 @@ std::optional<Record> run_ap1000_applications(const core::Topology& topology,
                  "from 1 to 3600");
   const int pus = static_cast<int>(topology.pus().size());
   if (!options.ranks.machine.empty()) {
-    const comm::sim::Machine machine =
+    comm::sim::Machine machine =
         comm::sim::machine_named(options.ranks.machine, options.ranks.most_ranks);
     Ap1000ApplicationsOptions there = options;
+    there.ranks.machine = machine_in_shape(options.ranks.machine, {machine.rows, machine.columns});
     there.grid = {machine.rows, machine.columns};
+    comm::sim::scale(machine, options.conventional);  // throws before anything runs
     return measure(topology, there, plan_simulated_ranks(machine.ranks()),
-                   *simulating_runner(options.ranks.machine, options.conventional), kSimulated,
+                   *simulating_runner(there.ranks.machine, options.conventional), kSimulated,
                    hooks);
   }
   int most = options.ranks.most_ranks;

@@ -65,9 +65,10 @@ void result_table(const StudyViews& views, const LastRuns& last, const Applicati
                               {"ranks", level_of("ranks")},
                               {"time", time_of({}, true), true},
                               {"rate", rate_of({}, "FLOP/s", operations_of)},
-                              {"of the limit", shown_of({}, share_of_limit)},
                               {"communication", shown_of({}, communication)},
                               {"1 rank / this", ratio_of({{"ranks", 1}}, {})}};
+  if (!is_simulated)
+    columns.insert(columns.end() - 2, {"of the limit", shown_of({}, share_of_limit)});
   if (is_simulated) {
     const Cell theirs = [&views](const Points&, const Factors& row) -> Entry {
       const Result* const found = views.report.find(

@@ -126,7 +126,7 @@ class Builder {
     return inside_.back().directory;
   }
 
-  std::uint64_t add_name(const std::string& path) {
+  std::uint64_t add_name(std::string_view path) {
     return tree_.add_name(path.substr(path.rfind('/') + 1));
   }
 

@@ -22,8 +22,12 @@ constexpr Words kWords[] = {
      "was rolled back: it is a sealed file of this tree, but not in the state that "
      "the manifest has"},
     {"changed", "was changed: its size or its last tag is not that of the manifest"}};
+static_assert(std::size(kWords) == static_cast<std::size_t>(Difference::changed) + 1);
 
-const Words& words_of(Difference kind) { return kWords[static_cast<std::size_t>(kind)]; }
+// What a rank has sent and nobody knows was changed.
+const Words& words_of(Difference kind) {
+  return kWords[std::min(static_cast<std::size_t>(kind), std::size(kWords) - 1)];
+}
 
 }  // namespace
 

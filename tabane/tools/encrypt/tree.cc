@@ -215,9 +215,10 @@ class Scanner {
 
 }  // namespace
 
-std::uint64_t Tree::add_name(const std::string& name) {
+std::uint64_t Tree::add_name(std::string_view name) {
   const std::uint64_t at = names.size();
-  names.append(name.c_str(), name.size() + 1);
+  names.append(name.data(), name.size());
+  names.append("", 1);
   return at;
 }
 

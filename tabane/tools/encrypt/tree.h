@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <memory>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "tabane/core/file.h"
@@ -69,7 +70,7 @@ struct Tree {
 
   const char* name(std::uint64_t name_at) const { return names.data() + name_at; }
   // Adds a name and returns where it is.
-  std::uint64_t add_name(const std::string& name);
+  std::uint64_t add_name(std::string_view name);
   // "a/b/c" below the root; "" for the root itself.
   std::string path(std::uint32_t directory) const;
   std::string path(const TreeFile& file) const;

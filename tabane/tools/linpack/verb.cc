@@ -152,7 +152,7 @@ void add_keys(const LinpackOptions& options, const linpack::SolvedSystem& answer
   const bool passed = answer.solution.check.passed(), random = options.matrix.empty();
   json["n"] = answer.n;
   json["block"] = answer.block;
-  json["look_ahead"] = options.look_ahead;
+  json["look_ahead"] = messages_of(options) == Messages::look_ahead ? 1 : 0;
   json["pattern"] = options.pattern;
   json["error_estimate"] = answer.error;
   json["right_digits"] = passed ? lab::Json(right_digits(answer.error)) : lab::Json(nullptr);
@@ -199,8 +199,7 @@ Definition define() {
              {"-n N",
               &options->n,
               "Solve N equations with random numbers (default: what takes some seconds; 1000 where "
-              "time is "
-              "simulated)",
+              "time is simulated)",
               {.range = {1, linpack::kMostEquations}, .excludes = {"--matrix"}}},
              {"--seed N",
               &options->seed,
@@ -224,8 +223,7 @@ Definition define() {
              {"--pattern NAME",
               &options->pattern,
               "Exchange rows and columns one by one, each by a broadcast, as programs did in 1992, "
-              "or "
-              "many at once (own, the default)",
+              "or many at once (own, the default)",
               {.choices = {"own", "1992"}, .excludes = {"--look-ahead"}}},
              {"-o,--output FILE", &options->output,
               "Write x, if it passes the check, to FILE: as NPY if it ends in .npy, otherwise one "

@@ -77,6 +77,7 @@ const char* name_of(FileKind kind) {
   constexpr const char* kNames[] = {
       "something unknown",  "a secret key", "public keys", "an encrypted database",
       "the client's state", "a query",      "an answer"};
+  static_assert(std::size(kNames) == static_cast<std::size_t>(FileKind::answer) + 1);
   const auto number = static_cast<std::size_t>(kind);  // as a file says it
   return kNames[number < std::size(kNames) ? number : 0];
 }

@@ -52,6 +52,8 @@ std::string machine_from(const lab::Record& survey) {
   }
   Figures figures(survey);
   const int cores = survey.machine.value("cores", 1);
+  const auto model = survey.machine.find("cpu_model");
+  const bool has_name = model != survey.machine.end() && model->is_string();
   const double latency = 1e6 * figures.value("comm.latency");
   const double byte = figures.inverse("comm.bandwidth");
   const double broadcast = figures.per_log("comm.broadcast");
@@ -73,10 +75,9 @@ std::string machine_from(const lab::Record& survey) {
       "cache,\n"
       "# take memory.bandwidth.triad.l3.machine\n"
       "compute.column = {:.4g} x\ncompute.stencil = {:.4g} x\n",
-      survey.started, survey.machine.value("cpu_model", std::string("this machine")), cores,
-      latency, latency / 2, byte, byte, broadcast, byte, broadcast, byte,
-      figures.per_log("comm.barrier"), figures.per_log("comm.all_reduce"),
-      figures.inverse("clock.core_rate"), product,
+      survey.started, has_name ? model->get<std::string>() : "this machine", cores, latency,
+      latency / 2, byte, byte, broadcast, byte, broadcast, byte, figures.per_log("comm.barrier"),
+      figures.per_log("comm.all_reduce"), figures.inverse("clock.core_rate"), product,
       cores * figures.inverse("memory.bandwidth.triad.l2.machine"),
       cores * figures.inverse("memory.bandwidth.triad.dram.machine"));
   figures.require_all();

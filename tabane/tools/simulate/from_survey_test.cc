@@ -51,6 +51,13 @@ TEST(FromSurvey, GivesTheMachineThatWasMeasured) {
   EXPECT_DOUBLE_EQ(compute("stencil"), 0.1);   // at 10 GB/s
 }
 
+// As on processors that do not tell it.
+TEST(FromSurvey, NeedsNoModel) {
+  lab::Record record = survey();
+  record.machine["cpu_model"] = nullptr;
+  EXPECT_EQ(comm::sim::Machine::parse(machine_from(record), "text").name, "this machine");
+}
+
 TEST(FromSurvey, NamesWhatIsMissing) {
   lab::Record record = survey();
   record.results[2].value.reset();

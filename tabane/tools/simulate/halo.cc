@@ -59,7 +59,10 @@ comm::SimulatedRun simulate_halo(const std::string& name, const std::string& cha
     for (int step = 0; step < halo.steps; ++step) {
       for (const Neighbour& one : all) comm.send(one.rank, std::span(border).first(one.points));
       for (const Neighbour& one : all) comm.recv(one.rank, std::span(border).first(one.points));
-      comm.compute({.kind = "stencil", .operations = halo.operations * rows * columns});
+      const double points = static_cast<double>(rows) * columns;
+      comm.compute({.kind = "stencil",
+                    .operations = halo.operations * points,
+                    .bytes = halo.bytes * points});
       for (int sum = 0; sum < halo.sums; ++sum) {
         comm::all_reduce(comm, 1.0, comm::Operation::sum);
       }

@@ -13,7 +13,7 @@ struct Halo {
   int side = 400;
   int steps = 10;
   int sums = 2;
-  double operations = 24;  // per point
+  double operations = 24, bytes = 56;  // per point, as in an iteration of tabane scg
 };
 
 // machine, changes: as comm::LaunchOptions. throws: core::UsageError as comm::launch(), and if the

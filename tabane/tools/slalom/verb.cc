@@ -132,7 +132,7 @@ Definition define() {
               &options->seconds,
               "Find the most patches that are solved in less than TIME, in a few runs; the "
               "benchmark's is 60s",
-              {.excludes = {"--patches"}}},
+              {.excludes = {"--patches", "--page"}}},
              {"--geom FILE", &options->geometry,
               "Read the box from FILE: 3 sizes, 18 reflectivities, 18 emissivities (default: the "
               "benchmark's box)"},

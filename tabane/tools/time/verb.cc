@@ -71,30 +71,35 @@ void run_around(const AroundCommand& around, const std::function<bool()>& stop_r
         fmt::format("{} '{}': {}", around.option, around.line, lab::how_it_ended(run)), run.errors);
 }
 
+// counters: null if the runs are not to be counted.
 std::vector<lab::TimeContender> contenders_of(const TimePlan& plan,
                                               const std::function<bool()>& stop_requested,
-                                              core::Counters& counters) {
+                                              core::Counters* counters) {
   std::vector<lab::TimeContender> contenders;
   for (const TimedCommand& timed : plan.commands) {
+    const auto seconds = std::make_shared<double>(0);  // that the last run took
     contenders.push_back(
         {.name = timed.name,
          .factors = timed.factors,
          .run =
-             [&timed, &counters, stop_requested, seconds = 0.0](double timeout_seconds) mutable {
+             [&timed, counters, stop_requested, seconds](double timeout_seconds) {
                const lab::ChildRun run = lab::run_child(
                    timed.command, {.timeout_seconds = timeout_seconds,
                                    .stop_requested = stop_requested,
                                    .most_kept_bytes = 0,
-                                   .counters = seconds > kCountedSeconds ? &counters : nullptr});
-               seconds = run.seconds;
+                                   .counters = *seconds > kCountedSeconds ? counters : nullptr});
+               *seconds = run.seconds;
                return run;
              },
          .run_for_peak =
-             [&timed, stop_requested](double timeout_seconds) {
-               return lab::run_child(timed.command, {.timeout_seconds = timeout_seconds,
-                                                     .stop_requested = stop_requested,
-                                                     .small_peaks = true,
-                                                     .most_kept_bytes = 0});
+             [&timed, stop_requested, seconds](double timeout_seconds) {
+               const lab::ChildRun run =
+                   lab::run_child(timed.command, {.timeout_seconds = timeout_seconds,
+                                                  .stop_requested = stop_requested,
+                                                  .small_peaks = true,
+                                                  .most_kept_bytes = 0});
+               *seconds = run.seconds;
+               return run;
              },
          .prepare = [&timed, stop_requested] { run_around(timed.prepare, stop_requested); },
          .conclude = [&timed, stop_requested] { run_around(timed.conclude, stop_requested); }});
@@ -172,7 +177,8 @@ void time_commands(const TimeOptions& options) {
   for (const std::string& warning : plan.warnings)
     fmt::print(stderr, "tabane: {}\n", printable(warning));
   run_study(options, [&](const lab::Hooks& hooks) -> std::optional<lab::Record> {
-    const auto contenders = contenders_of(plan, hooks.stop_requested, counters);
+    const auto contenders =
+        contenders_of(plan, hooks.stop_requested, effort.repeat == 1 ? &counters : nullptr);
     lab::Timings timings;
     try {
       timings = set_up_and_time(plan, contenders, effort, hooks);

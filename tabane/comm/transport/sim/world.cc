@@ -115,8 +115,9 @@ void World::fill_run(long waits) const {
       for (double& activity : slice.of) activity *= kMicrosecond;
     }
   }
-  // Fewer may be those of one rank that reads a file for all.
-  if (waits >= static_cast<long>(ranks_.size())) {
+  // Fewer may be those of one rank that reads a file for all, or the system's for a page of memory.
+  constexpr long kFewWaits = 16;
+  if (waits >= std::max(kFewWaits, static_cast<long>(ranks_.size()))) {
     run_->warnings.push_back(
         fmt::format("the program slept {} times, or waited for files or other threads: that takes "
                     "no time on the machine",
@@ -135,7 +136,7 @@ void World::Rank::spend(Activity what, double microseconds) {
   account(Activity::wait);
   now += microseconds;
   account(what);
-  if (what != Activity::receive) idle_since = now;
+  idle_since = now;
 }
 
 void World::Rank::follow(const Path& cause, Activity since) {
@@ -348,7 +349,9 @@ void World::finish(Rank& self, const GroupState& group, Receive& receive) {
 
 // A rank that looks again and again must get on, or those that it waits for would never be next.
 void World::look(Rank& self) {
+  const double idle_since = self.idle_since;
   self.spend(Activity::receive, std::max(machine.probe.at({}), kLeastOfALook));
+  self.idle_since = idle_since;  // it has only looked
   yield(self);
   if (self.receives_from_any > 0) match_arrived(self, self.now);
   const bool is_in_vain = queue_.empty() && next_event(self) == kNever;

@@ -257,6 +257,23 @@ TEST(SimulatedMachine, SaysWhereTheTimeGoes) {
   EXPECT_EQ(microseconds(run.ranks[0][40]), (std::array{0.0, 0.0, 0.0, 0.0, 4.0}));
 }
 
+// Of two messages, the second arrives while the first is copied: nobody waits for it.
+TEST(SimulatedMachine, FollowsNoMessageThatArrivesWhileItsReceiverIsBusy) {
+  SimulatedRun run;
+  launch({.machine = "ap1000:1x3"}, [&](Comm& comm) {
+    if (comm.rank() == 0) record_run(comm.transport(), run);
+    if (comm.rank() == 2) comm.compute({.operations = 100});
+    std::vector<double> values(125);
+    for (int from = 1; from < comm.size(); ++from) {
+      if (comm.rank() == from) comm.send(0, values);
+      if (comm.rank() == 0) comm.recv(from, values);
+    }
+  });
+  const double copy = 1e-6 * sim::machine_named("ap1000:1x3", 0).receive_copy.at({1000});
+  EXPECT_NEAR(run.path[Activity::receive], 2 * copy, 1e-12);
+  EXPECT_EQ(run.path_messages, 1);
+}
+
 // The path's sum is the time, whoever waits for whom and how.
 TEST(SimulatedMachine, FollowsTheCriticalPath) {
   SimulatedRun run;
@@ -305,7 +322,7 @@ TEST(SimulatedMachine, WarnsOfSleep) {
     SimulatedRun run;
     launch({.machine = "ap1000:4x4"}, [&](Comm& comm) {
       if (comm.rank() == 0) record_run(comm.transport(), run);
-      if (comm.rank() < sleepers) usleep(1);
+      for (int i = 0; i < 4 && comm.rank() < sleepers; ++i) usleep(100);
     });
     return run.warnings;
   };
