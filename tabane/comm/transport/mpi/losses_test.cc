@@ -198,7 +198,8 @@ TEST(MpiLosses, EndALargeCollectiveInTheBackground) {
         std::vector<double> values(6'000, 1);
         begin(comm, values).wait();
       });
-      const std::string_view why = throws ? "on purpose" : "rank 1 has returned";
+      // A rank that has received all may return, too, before the others hear of rank 1.
+      const std::string_view why = throws ? "on purpose" : " has returned from its function";
       EXPECT_TRUE(size == 1 || has(error, why)) << error;
     }
   }

@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "tabane/comm/machine.h"
 #include "tabane/comm/runners_test.h"
 #include "tabane/comm/simulated_run.h"
 
