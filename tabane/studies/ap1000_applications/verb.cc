@@ -43,7 +43,7 @@ Definition define() {
                {.needs = {"--machine"}}},
               time_row("--seconds TIME", own->seconds,
                        "Give SLALOM this time to solve as many patches as it can, with each set of "
-                        "mechanisms (default 1 s, simulated 60 s, as the benchmark says)")}),
+                       "mechanisms (default 1 s, simulated 60 s, as the benchmark says)")}),
       [own, grid](const core::Topology& topology, const lab::Hooks& hooks) {
         if (!grid->empty()) {
           const auto [rows, columns] = pair_of("--grid", *grid);
