@@ -329,6 +329,10 @@ Machine machine_named(const std::string& name, int ranks) {
   return machine;
 }
 
+std::string name_in_shape(const std::string& name, int rows, int columns) {
+  return fmt::format("{}:{}x{}", name.substr(0, name.rfind(':')), rows, columns);
+}
+
 void scale(Machine& machine, std::string_view changes) {
   for (std::string_view rest = changes; !rest.empty();) {
     const std::string_view change = rest.substr(0, rest.find(','));

@@ -79,6 +79,8 @@ std::vector<Preset> presets();
 // of the file, or the squarest that fits the ranks. ranks: 0: as many as the shape has.
 // throws: core::UsageError if there is no such machine, or the ranks do not fit its shape.
 Machine machine_named(const std::string& name, int ranks);
+// The name of the same machine with this shape in place of its own: "ap1000:4x2".
+std::string name_in_shape(const std::string& name, int rows, int columns);
 
 // Multiplies laws, "setup=0.5,hop=2": of a key, or of "setup" (what a message costs whatever its
 // size), "byte" (what each byte costs) or "hop". throws: core::UsageError naming what is legal.

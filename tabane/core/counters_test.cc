@@ -2,24 +2,14 @@
 
 #include <gtest/gtest.h>
 #include <linux/perf_event.h>
-#include <unistd.h>
 
-#include <array>
 #include <thread>
 
+#include "tabane/core/fake_counter_test.h"
 #include "tabane/core/fake_machine_test.h"
 
 namespace tabane::core {
 namespace {
-
-// A pipe that gives what a counter would give when it is read: count, time wanted, time counted.
-int counter_of(const std::array<std::uint64_t, 3>& reading) {
-  int ends[2];
-  if (pipe(ends) != 0) return -1;
-  const Descriptor writing(ends[1]);
-  write_all(writing.get(), reading.data(), sizeof reading, "counter");
-  return ends[0];
-}
 
 const SystemFiles kNoFiles("/nowhere");
 

@@ -138,14 +138,14 @@ int solve_with_page(SolverOptions& options, const Given& given, const std::funct
   const comm::sim::Machine machine =
       comm::sim::machine_named(options.machine, options.launch_options().ranks);
   const std::string command = command_line_of(given),
-                    shape = fmt::format("{}x{}", machine.rows, machine.columns),
-                    source = fmt::format("{}, {} ranks", machine.name, shape),
-                    name = options.machine.substr(0, options.machine.rfind(':'));
+                    whole =
+                        comm::sim::name_in_shape(options.machine, machine.rows, machine.columns),
+                    source =
+                        fmt::format("{}, {}x{} ranks", machine.name, machine.rows, machine.columns);
   int code = kOk;  // of all runs
   const auto run = [&](const std::string& changed, const std::string& changes) {
     comm::SimulatedRun recorded;
-    const bool is_whole = changed == name + ":" + shape;
-    options.grid = is_whole ? as_given.grid : "";
+    options.grid = changed == whole ? as_given.grid : "";
     options.machine = changed;
     options.machine_changes = changes;
     options.recorded = &recorded;
@@ -162,7 +162,7 @@ int solve_with_page(SolverOptions& options, const Given& given, const std::funct
   options.json = {};
   const lab::Simulation simulation{.about = {"solver", command.c_str(), source.c_str()},
                                    .what = "a run",
-                                   .machine = name + ":" + shape,
+                                   .machine = whole,
                                    .run = run};
   run_study(study, [&](const lab::Hooks& hooks) {
     lab::Record record = lab::simulate(core::Topology::detect(), simulation, hooks);

@@ -81,7 +81,7 @@ class SocketEndpoint : public Background {
   void send(int to, Head head, std::span<const std::byte> bytes);
   void post(Posted& posted);
   void cancel(Posted& posted) { std::erase(posted_, &posted); }
-  const Message* find(const Posted& pattern);
+  const Message* look(const Posted& pattern);  // null: it is not there
   void progress() override {
     while (receive_packet()) continue;
   }
@@ -94,6 +94,7 @@ class SocketEndpoint : public Background {
   }
 
  private:
+  std::list<Message>::iterator find(const Posted& pattern);
   // Sleeps while the other end has nothing either.
   void wait(pollfd other, std::span<const int> peers, const std::function<bool()>& ready);
   std::exception_ptr loss_of(int peer);  // null: it has not returned
@@ -158,16 +159,19 @@ void SocketEndpoint::arrived(Message message) {
   posted_.erase(found);
 }
 
-const Message* SocketEndpoint::find(const Posted& pattern) {
-  const auto found = std::ranges::find_if(
-      arrived_, [&](const Message& message) { return pattern.fits(message.head); });
+std::list<Message>::iterator SocketEndpoint::find(const Posted& pattern) {
+  return std::ranges::find_if(arrived_,
+                              [&](const Message& message) { return pattern.fits(message.head); });
+}
+
+const Message* SocketEndpoint::look(const Posted& pattern) {
+  const auto found = find(pattern);
   return found == arrived_.end() ? nullptr : &*found;
 }
 
 void SocketEndpoint::post(Posted& posted) {
   progress();
-  const auto found = std::ranges::find_if(
-      arrived_, [&](const Message& message) { return posted.fits(message.head); });
+  const auto found = find(posted);
   if (found == arrived_.end()) return posted_.push_back(&posted);
   posted.message = std::move(*found);
   arrived_.erase(found);
@@ -371,7 +375,7 @@ bool SocketTransport::probe(int from, const Label& label, Arrival& arrival) {
   check_alive();
   const Posted wanted = pattern(from, label);
   const Message* found = nullptr;
-  const bool is_there = arrives(from, [&] { return (found = endpoint_->find(wanted)) != nullptr; });
+  const bool is_there = arrives(from, [&] { return (found = endpoint_->look(wanted)) != nullptr; });
   if (is_there) arrival = arrival_of(found->head);
   return is_there;
 }

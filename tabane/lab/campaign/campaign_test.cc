@@ -1,10 +1,8 @@
 #include "tabane/lab/campaign/campaign.h"
 
 #include <gtest/gtest.h>
-#include <unistd.h>
 
 #include <algorithm>
-#include <array>
 #include <cerrno>
 #include <cmath>
 #include <new>
@@ -12,7 +10,7 @@
 #include <system_error>
 
 #include "tabane/core/error.h"
-#include "tabane/core/file.h"
+#include "tabane/core/fake_counter_test.h"
 
 namespace tabane::lab {
 namespace {
@@ -43,31 +41,28 @@ TEST(Campaign, FillsPointsWithSamplesInTurnAndWhatWasSeenBeside) {
   EXPECT_EQ(ratio_in_turn(y, x)->value, 2);
 }
 
-// A pipe that gives what a counter would give when it is read: count, time wanted, time counted.
-int counter_of(const std::array<std::uint64_t, 3>& reading) {
-  int ends[2];
-  if (pipe(ends) != 0) return -1;
-  const core::Descriptor writing(ends[1]);
-  core::write_all(writing.get(), reading.data(), sizeof reading, "counter");
-  return ends[0];
-}
-
-// Not in the first sample: nobody knows yet whether it is long enough.
-TEST(Campaign, NotesWhatTheProcessorCounts) {
+// What was seen beside five samples that take so long, each with counters that give 1000.
+decltype(Point::beside) counted_beside(double seconds) {
   Campaign campaign({});
   campaign.counters = core::Counters(
       core::Counted::thread,
       [](const core::CounterEvent&, core::Counted) {
-        return counter_of({1000, 10, 10});
+        return core::counter_of({1000, 10, 10});
       },
       core::SystemFiles("/nowhere"));
   int calls = 0;
   campaign.add({.what = "a", .body = [&](Visit& visit) {
-                  visit.in_turn({counted("x", 1, calls)}, {.most = 5, .budget_seconds = 100});
+                  visit.in_turn({counted("x", seconds, calls)}, {.most = 5, .budget_seconds = 100});
                 }});
   EXPECT_TRUE(campaign.run());
+  return campaign.points[0].beside;
+}
+
+// Not in the first sample: nobody knows yet whether it is long enough.
+TEST(Campaign, NotesWhatTheProcessorCounts) {
+  const auto beside = counted_beside(1);
   for (const char* name : {"instructions", "cycles", "cache_misses", "tlb_misses"}) {
-    const auto& counts = campaign.points[0].beside.at(name);
+    const auto& counts = beside.at(name);
     ASSERT_EQ(counts.size(), 5u);
     EXPECT_TRUE(std::isnan(counts[0]));
     for (std::size_t i = 1; i < counts.size(); ++i) EXPECT_EQ(counts[i], 1000);
@@ -75,19 +70,7 @@ TEST(Campaign, NotesWhatTheProcessorCounts) {
 }
 
 TEST(Campaign, CountsNoShortSamples) {
-  Campaign campaign({});
-  campaign.counters = core::Counters(
-      core::Counted::thread,
-      [](const core::CounterEvent&, core::Counted) {
-        return counter_of({1000, 10, 10});
-      },
-      core::SystemFiles("/nowhere"));
-  int calls = 0;
-  campaign.add({.what = "a", .body = [&](Visit& visit) {
-                  visit.in_turn({counted("x", 9e-3, calls)}, {.most = 5, .budget_seconds = 100});
-                }});
-  EXPECT_TRUE(campaign.run());
-  EXPECT_FALSE(campaign.points[0].beside.contains("instructions"));
+  EXPECT_FALSE(counted_beside(9e-3).contains("instructions"));
 }
 
 TEST(Campaign, AppendsToThePointsOfABlockInEveryPass) {

@@ -155,7 +155,7 @@ RankRunner simulating_runner(const RankOptions& options) {
   runner.is_simulated = true;
   runner.most_ranks = most;
   runner.setting = [](int) { return comm::Setting::native; };
-  runner.run = [name = machine_in_shape(options.machine, shape)](
+  runner.run = [name = comm::sim::name_in_shape(options.machine, shape.rows, shape.columns)](
                    int ranks, const std::vector<RankWorkload>& workloads,
                    const Effort& /*effort*/) {
     const std::function<RankSamples(comm::Comm&)> rank = [&](comm::Comm& comm) {
@@ -231,11 +231,8 @@ std::vector<int> plan_ranks_from_one(int most, const core::Topology& topology) {
 
 std::string machine_with(const std::string& machine, int ranks) {
   if (comm::sim::machine_named(machine, 0).ranks() == ranks) return machine;
-  return machine_in_shape(machine, comm::fit_grid(ranks));
-}
-
-std::string machine_in_shape(const std::string& machine, const comm::GridShape& shape) {
-  return fmt::format("{}:{}x{}", machine.substr(0, machine.rfind(':')), shape.rows, shape.columns);
+  const comm::GridShape shape = comm::fit_grid(ranks);
+  return comm::sim::name_in_shape(machine, shape.rows, shape.columns);
 }
 
 std::vector<int> plan_simulated_ranks(int most) {

@@ -98,7 +98,6 @@ std::vector<int> plan_ranks_from_one(int most, const core::Topology& topology);
 // The machine with so many ranks: in its own shape, if that has as many, or else as square as can
 // be.
 std::string machine_with(const std::string& machine, int ranks);
-std::string machine_in_shape(const std::string& machine, const comm::GridShape& shape);
 // Numbers of ranks of a machine to simulate: powers of four, from 4 on, and `most`.
 std::vector<int> plan_simulated_ranks(int most);
 // Says that the record is of a simulated machine, and takes out what is of this one.

@@ -53,8 +53,9 @@ std::vector<std::string> changes_of(const Simulation& simulation, const Machine&
 std::string name_of(const std::string& change) { return change.empty() ? kAsItIs : change; }
 
 struct Shape {
-  std::string text;
-  int ranks;
+  int rows, columns;
+  int ranks() const { return rows * columns; }
+  std::string text() const { return fmt::format("{}x{}", rows, columns); }
 };
 
 // From the machine's own to one rank, each about half of the one before.
@@ -62,7 +63,7 @@ std::vector<Shape> shapes_of(const Machine& machine) {
   std::vector<Shape> shapes;
   for (int rows = machine.rows, columns = machine.columns;;
        (rows > columns ? rows : columns) /= 2) {
-    shapes.push_back({fmt::format("{}x{}", rows, columns), rows * columns});
+    shapes.push_back({rows, columns});
     if (rows * columns == 1) return shapes;
   }
 }
@@ -223,24 +224,24 @@ Record simulate(const core::Topology& topology, const Simulation& simulation, co
     changes.resize(1);
     shapes.resize(1);
   }
-  const std::string base = simulation.machine.substr(0, simulation.machine.rfind(':'));
   Record record = begin_record(topology, Kind::study, simulation.about, "", simulation.quick);
   record.warnings.clear();  // of this computer
   std::vector<double> planned;
   for (const Shape& shape : shapes)
-    planned.insert(planned.end(), changes.size(), 1e-3 * shape.ranks);
+    planned.insert(planned.end(), changes.size(), 1e-3 * shape.ranks());
   StepProgress progress(hooks, std::move(planned));
   Points points;
   std::optional<SimulatedRun> first;
   try {
     for (const Shape& shape : shapes) {
       for (const std::string& change : changes) {
-        const std::string what = fmt::format("{}, {}", shape.text, name_of(change));
+        const std::string what = fmt::format("{}, {}", shape.text(), name_of(change));
         progress.show(what, 0);
         try {
-          SimulatedRun run = simulation.run(fmt::format("{}:{}", base, shape.text), change);
+          SimulatedRun run = simulation.run(
+              comm::sim::name_in_shape(simulation.machine, shape.rows, shape.columns), change);
           if (run.seconds > 0) {
-            points.add(point_of(run, simulation, change, shape.text));
+            points.add(point_of(run, simulation, change, shape.text()));
             if (!first) first = std::move(run);
           } else {
             record.skipped.push_back({what, "it takes no time"});

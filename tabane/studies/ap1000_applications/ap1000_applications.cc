@@ -238,7 +238,8 @@ std::optional<Record> run_ap1000_applications(const core::Topology& topology,
     comm::sim::Machine machine =
         comm::sim::machine_named(options.ranks.machine, options.ranks.most_ranks);
     Ap1000ApplicationsOptions there = options;
-    there.ranks.machine = machine_in_shape(options.ranks.machine, {machine.rows, machine.columns});
+    there.ranks.machine =
+        comm::sim::name_in_shape(options.ranks.machine, machine.rows, machine.columns);
     there.grid = {machine.rows, machine.columns};
     comm::sim::scale(machine, options.conventional);  // throws before anything runs
     return measure(topology, there, plan_simulated_ranks(machine.ranks()),

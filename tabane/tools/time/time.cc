@@ -215,8 +215,7 @@ class Turns {
       for (const auto& [name, count] : kCounts) all.*count += run.*count;
       if (run.peak_bytes) all.peak_bytes = std::max(all.peak_bytes.value_or(0), *run.peak_bytes);
       if (!run.ok()) all.exit_code = run.signal != 0 ? kSignalBase + run.signal : run.exit_code;
-      if (effort_.repeat == 1)
-        for (const auto& count : run.counts) sample.beside.push_back(count);
+      sample.beside.insert(sample.beside.end(), run.counts.begin(), run.counts.end());
       sample.left_processes = sample.left_processes || run.left_processes;
     }
     const auto each = [&](double sum) { return sum / effort_.repeat; };
