@@ -75,22 +75,46 @@ void insist(Attempt attempt) {
   }
 }
 
+// A page that all ranks share, made of lines that hold a number each. How fast a line moves between
+// two cores depends on its address: what is measured on one line differs from program to program.
+class Lines {
+ public:
+  static constexpr std::size_t kStride = 128;  // neighbouring lines may be fetched in pairs
+
+  explicit Lines(const team::SharedBlock& page) : first_(page.data()) {
+    for (std::size_t i = 0; i < size(); ++i)
+      new (first_ + i * kStride) std::atomic<std::uint64_t>(0);
+  }
+  static std::size_t size() { return core::page_bytes() / kStride; }
+  std::atomic<std::uint64_t>& operator[](std::size_t i) const {
+    return *reinterpret_cast<std::atomic<std::uint64_t>*>(first_ + i * kStride);
+  }
+
+ private:
+  std::byte* first_;
+};
+
 // An iteration is a round trip of a number on one line between rank 0 and the last rank, which
-// change it in turn by compare-and-swap; ranks between them rest. line: shared by all ranks.
-RankWorkload line_trips(std::atomic<std::uint64_t>& line) {
-  return [&line](comm::Grid& grid) -> RankWork {
+// change it in turn by compare-and-swap; ranks between them rest. Each call takes the next line.
+RankWorkload line_trips(Lines lines) {
+  return [lines](comm::Grid& grid) -> RankWork {
     const bool first = grid.all().rank() == 0;
     const bool last = grid.all().rank() == grid.all().size() - 1;
-    return [&line, first, last, value = std::uint64_t{0}](std::uint64_t iterations) mutable {
-      const std::uint64_t end = value + 2 * iterations;
-      for (value += first ? 0 : 1; (first || last) && value < end; value += 2) {
+    return [lines, first, last, values = std::vector<std::uint64_t>(Lines::size()),
+            next = std::size_t{0}](std::uint64_t iterations) mutable {
+      std::atomic<std::uint64_t>& line = lines[next];
+      std::uint64_t& begin = values[next];
+      const std::uint64_t end = begin + 2 * iterations;
+      next = (next + 1) % Lines::size();
+      for (std::uint64_t value = begin + (first ? 0 : 1); (first || last) && value < end;
+           value += 2) {
         insist([&] {
           std::uint64_t expected = value;
           return line.compare_exchange_strong(expected, value + 1, std::memory_order_acq_rel,
                                               std::memory_order_relaxed);
         });
       }
-      value = end;
+      begin = end;
       if (first) insist([&] { return line.load(std::memory_order_acquire) == end; });
     };
   };
@@ -110,21 +134,20 @@ RankWorkload copies(std::size_t bytes) {
 }
 
 // Seconds an iteration of the workload and of its limit, in turn, on ranks bound to these PUs.
-RankSamples measure_on(
-    const std::vector<unsigned>& pus,
-    const std::function<std::vector<RankWorkload>(std::atomic<std::uint64_t>&)>& workloads,
-    ProbeContext& context) {
+RankSamples measure_on(const std::vector<unsigned>& pus,
+                       const std::function<std::vector<RankWorkload>(const Lines&)>& workloads,
+                       ProbeContext& context) {
   // Refused here rather than in the ranks.
   for (const unsigned pu : pus) const core::ScopedBinding binding(pu);
   context.progress(0);
   constexpr double kProbedEpoch = 200e-6;
   const Effort effort{.fewest = 5, .most = 1000, .budget_seconds = context.budget_seconds()};
-  const team::SharedBlock block(core::page_bytes(), "a line between ranks");
-  auto& line = *new (block.data()) std::atomic<std::uint64_t>(0);
+  const team::SharedBlock page(core::page_bytes(), "lines between ranks");
+  const Lines lines(page);
   const std::function<RankSamples(comm::Comm&)> rank = [&](comm::Comm& ranks) {
     const core::ScopedBinding binding(pus[static_cast<std::size_t>(ranks.rank())]);
     comm::Grid grid(ranks, 1, ranks.size());
-    return measure_rounds(grid, workloads(line), effort, kProbedEpoch);
+    return measure_rounds(grid, workloads(lines), effort, kProbedEpoch);
   };
   const BlockInterrupts hold;
   return *comm::launch_result<RankSamples>({.ranks = static_cast<int>(pus.size()),
@@ -138,8 +161,8 @@ RankSamples measure_beside_line(const std::vector<unsigned>& pus, const RankWork
                                 ProbeContext& context) {
   RankSamples samples = measure_on(
       pus,
-      [&](std::atomic<std::uint64_t>& line) {
-        return std::vector<RankWorkload>{workload, line_trips(line)};
+      [&](const Lines& lines) {
+        return std::vector<RankWorkload>{workload, line_trips(lines)};
       },
       context);
   samples[1] = scaled(std::move(samples[1]), 0.5);
@@ -182,7 +205,7 @@ void run_message_bandwidth(const Probe& probe, ProbeContext& context) {
   const std::vector<unsigned> pus = nearest_pair(context);
   RankSamples samples = measure_on(
       pus,
-      [](std::atomic<std::uint64_t>&) {
+      [](const Lines&) {
         return std::vector<RankWorkload>{ping_pong(kLargeBytes), copies(kLargeBytes)};
       },
       context);
