@@ -7,7 +7,7 @@
 cmake_policy(VERSION 3.25)
 set(groups Measure Tune Protect Solve)
 # In this order inside their groups, before all others.
-set(order survey compare report study time tune run encrypt decrypt verify keygen rekey epub
+set(order survey compare report study time tune explain run encrypt decrypt verify keygen rekey epub
     linpack scg slalom matmul mine)
 set(text "=[ \n]*\"[^\"]*\"([ \n]*\"[^\"]*\")*,[ \n]*")
 set(head "{[ \n]*(\\.name ${text}\\.what ${text}(\\.group = \"([A-Za-z]+)\",)?)")
