@@ -2,10 +2,11 @@
 // what was seen of undisturbed runs. Plain data; nothing here has been judged.
 #pragma once
 
+#include <array>
 #include <cstdint>
+#include <numeric>
 #include <optional>
 #include <string>
-#include <utility>
 #include <vector>
 
 #include "tabane/core/counters.h"
@@ -15,7 +16,7 @@ namespace tabane::lab::explain {
 enum class Resource {
   // Taken away by thieves.
   bandwidth,  // taken: 0 … 1, the share of the memory bandwidth that a stream of our own loses
-  cache,      // taken: bytes of the shared cache that the thief holds, as its own speed shows
+  cache,      // taken: bytes of the shared cache that a chase of our own loses
   units,      // taken: 1, an FMA thief on a PU of the same core, or on another PU
   cpu_time,   // taken: 0 … 1, the share of the time of the command's PUs
   disk,       // taken: 0 … 1, the share of the time in which a thief uses the same disk
@@ -24,19 +25,22 @@ enum class Resource {
   // Changed.
   threads,     // taken: their number; the undisturbed one is a level, too, with samples of 1
   huge_pages,  // taken: 1 (given)
-  allocator,   // taken: 1 (given)
+  allocator,   // taken: 1 (given); a level for each allocator
   prefault,    // taken: 1 (given)
-  local,       // taken: 1 (given): memory and threads on one NUMA node
+  local,       // taken: 1 (given): threads and memory on one NUMA node
 };
-inline constexpr int kResources = 12;
 
 struct Level {
   double taken = 0;
   // Time relative to the undisturbed run next to it in turn: above 1 is slower.
   std::vector<double> slowdowns = {};
+  std::string setting = {};  // "jemalloc"; also what is put into Trial::option for {}
   // Of bandwidth: how many times as long a load takes that waits for the one before, in memory of
   // our own; null: not measured.
   std::optional<double> latency = {};
+  // The thief's speed in these runs over its speed alone: well below 1, a cache thief did not hold
+  // what it was to hold.
+  double own_speed = 1;
   std::optional<double> cpu = {};  // user and system time relative to the undisturbed runs
 };
 
@@ -46,7 +50,7 @@ struct Trial {
   std::vector<Level> levels = {};  // ascending by taken; without samples: was not reached
   std::string how = {};            // one sentence: what took it, where, and how it was calibrated
   std::string untried = {};        // why it was not tried; empty: it was
-  std::string option = {};         // of `tabane run` that gives it: "--huge-pages"; {} is the level
+  std::string option = {};  // of `tabane run` that gives it: "--huge-pages", "--malloc {}", "-t {}"
 };
 
 // What a thread of the command does, looked at many times a second.
@@ -57,55 +61,58 @@ enum class Doing {
   pipe,      // for the other end of a pipe
   network,   // sockets, poll, select
   disk,
-  child,  // for processes that it has started, or threads by wait4
+  child,  // for processes that it has started
   sleep,
   other,
 };
-inline constexpr int kDoings = 9;
+inline constexpr std::size_t kDoings = 9;
 
-// One thread of any of the command's processes, over all looks at undisturbed runs.
+using Looks = std::array<int, kDoings>;  // how often each was seen
+
+// One thread of any of the command's processes, over all looks at one undisturbed run.
 struct ThreadSeen {
   std::string name = {};  // of its program
-  std::int64_t process = 0, id = 0;
-  double cpu_seconds = 0;      // as last seen
-  double looks[kDoings] = {};  // how often it did what
-  double alone = 0;            // of these: it ran, and no other thread of the command did
-  double seen() const {
-    double all = 0;
-    for (const double count : looks) all += count;
-    return all;
-  }
+  std::int64_t process = 0;
+  double cpu_seconds = 0;  // as last seen
+  Looks looks = {};
+  int alone = 0;  // of these: it ran, and no other thread of the command did
+
+  int operator()(Doing doing) const { return looks[static_cast<std::size_t>(doing)]; }
+  int seen() const { return std::accumulate(looks.begin(), looks.end(), 0); }
 };
 
 // How many threads did what at one moment of an undisturbed run.
 struct Moment {
   double seconds = 0;  // since the start
-  int threads[kDoings] = {};
+  Looks threads = {};
+
+  int operator()(Doing doing) const { return threads[static_cast<std::size_t>(doing)]; }
 };
 
-// Medians of the undisturbed runs; null: not known.
+// Of the undisturbed runs: medians over them, of all threads together. Null: not known.
 struct Observed {
-  std::vector<double> seconds = {};  // wall time of each, in order; with repeats: of one
+  std::vector<double> seconds = {};  // wall time of each, in order
   double user = 0, system = 0;       // seconds
   double minor_faults = 0, major_faults = 0;
   double voluntary_switches = 0, involuntary_switches = 0;
   std::optional<double> peak_bytes = {};
-  std::optional<double> queue_delay = {};  // seconds that its threads waited for a PU, together
-  std::optional<double> disk_delay = {};   // seconds that they waited for disks, together
-  std::optional<double> stolen = {};       // share of the PUs' time that other guests had
-  std::optional<double> others_pus = {};   // PUs busy with other programs meanwhile
+  std::optional<double> queue_delay = {}, disk_delay = {};  // seconds of waiting for PUs, for disks
+  std::optional<double> throttled = {};                     // seconds that a quota stopped it
+  std::optional<double> stolen = {};      // share of the PUs' time that other guests had
+  std::optional<double> others_pus = {};  // PUs busy with other programs meanwhile
   std::optional<double> pressure_cpu = {}, pressure_memory = {}, pressure_io = {};  // PSI, shares
   std::optional<double> read_bytes = {}, written_bytes = {};                        // of disks
   std::optional<double> passed_bytes = {};  // by read and write, whatever they read from
-  std::vector<ThreadSeen> threads = {};     // of one run, the one with most looks
+  std::vector<ThreadSeen> threads = {};     // of the run with the most looks
   std::vector<Moment> moments = {};         // of the same run, in order
   core::Counts counts = {};                 // where the system allows it
 };
 
 struct MachineLimits {
-  int pus = 1;                               // that the command may use
-  std::optional<double> bandwidth = {};      // bytes/s of memory, as our own stream gets it alone
-  std::optional<double> cache = {};          // bytes of the shared cache
+  int pus = 1;                           // that the command may use
+  int victim_pus = 1;                    // that it has while thieves have the others
+  std::optional<double> bandwidth = {};  // bytes/s of a stream of our own, alone on those PUs
+  std::optional<double> cache = {};      // bytes of the shared cache that a chase of our own gets
   std::optional<double> fault_seconds = {};  // one page fault of our own
 };
 
@@ -114,14 +121,15 @@ struct Run {
   std::optional<Resource> resource = {};  // null: undisturbed
   double taken = 0;
   double seconds = 0;
+  bool given_up = false;  // on the PUs that it has while thieves have the others
 };
 
 struct Evidence {
   std::string command = {};  // as typed
-  int threads = 1;           // that it runs with when undisturbed, as far as known
   MachineLimits machine = {};
   Observed observed = {};
   std::vector<Trial> trials = {};
+  std::vector<double> given_up = {};  // time on victim_pus over that of all PUs; empty: the same
   std::vector<Run> runs = {};
   std::vector<std::string> notes = {};  // for the reader: a busy machine, PUs that are shared
   double seconds = 0;                   // that all took
