@@ -113,6 +113,8 @@ struct MachineLimits {
   int victim_pus = 1;                    // that it has while thieves have the others
   std::optional<double> bandwidth = {};  // bytes/s of a stream of our own, alone on those PUs
   std::optional<double> cache = {};      // bytes of the shared cache that a chase of our own gets
+  // A load of our own chase from memory over one from the shared cache; null: not measured.
+  std::optional<double> memory_over_cache = {};
   std::optional<double> fault_seconds = {};  // one page fault of our own
 };
 

@@ -1,0 +1,276 @@
+#include "tabane/tools/explain/observe.h"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <chrono>
+#include <filesystem>
+#include <numeric>
+#include <sstream>
+#include <string_view>
+#include <utility>
+
+#include "tabane/core/clock.h"
+#include "tabane/core/statistics.h"
+#include "tabane/lab/environment.h"
+
+namespace tabane::lab::explain {
+namespace {
+
+constexpr double kBetweenLooks = 10e-3;   // seconds
+constexpr double kShareOfLooking = 0.02;  // of the watching thread's time
+constexpr std::size_t kLooksPerFiles = 5;
+
+// By parts of the name of the kernel's function in which a thread waits.
+constexpr std::pair<Doing, std::string_view> kWaits[] = {
+    {Doing::lock, "futex"},          {Doing::pipe, "pipe_"},        {Doing::child, "do_wait"},
+    {Doing::child, "kernel_wait"},   {Doing::sleep, "nanosleep"},   {Doing::sleep, "do_pause"},
+    {Doing::network, "poll"},        {Doing::network, "do_select"}, {Doing::network, "sock"},
+    {Doing::network, "skb"},         {Doing::network, "inet"},      {Doing::network, "tcp"},
+    {Doing::network, "unix_stream"}, {Doing::disk, "io_schedule"},  {Doing::disk, "folio_wait"},
+    {Doing::disk, "bit_wait"},       {Doing::disk, "fsync"},        {Doing::disk, "jbd2"}};
+
+Doing doing_of(char state, const std::string& folder, const core::SystemFiles& files) {
+  if (state == 'R') return Doing::running;
+  const std::string function = files.text(folder + "wchan").value_or("");
+  for (const auto& [doing, part] : kWaits)
+    if (function.find(part) != std::string::npos) return doing;
+  return state == 'D' ? Doing::disk : Doing::other;
+}
+
+// Null if it is ending or gone.
+std::optional<ThreadLook> look_at(pid_t process, pid_t thread, const core::SystemFiles& files) {
+  const std::string folder =
+      "/proc/" + std::to_string(process) + "/task/" + std::to_string(thread) + "/";
+  const std::string stat = files.text(folder + "stat").value_or("");
+  const std::size_t open = stat.find('('), close = stat.rfind(')');
+  if (open == std::string::npos || close + 2 >= stat.size()) return std::nullopt;
+  const char state = stat[close + 2];
+  if (state == 'Z' || state == 'X') return std::nullopt;
+  ThreadLook look{.process = process,
+                  .thread = thread,
+                  .name = stat.substr(open + 1, close - open - 1),
+                  .doing = doing_of(state, folder, files)};
+  std::istringstream times(files.text(folder + "schedstat").value_or(""));
+  if (double ran = 0, waited = 0; times >> ran >> waited) {
+    look.cpu_seconds = 1e-9 * ran;
+    look.queue_seconds = 1e-9 * waited;
+  }
+  return look;
+}
+
+void look_below(pid_t process, const core::SystemFiles& files, std::vector<ThreadLook>& looks) {
+  const std::string folder = "/proc/" + std::to_string(process) + "/task";
+  for (const std::string& name : files.names(folder)) {
+    const auto thread = static_cast<pid_t>(std::atoi(name.c_str()));
+    if (auto look = look_at(process, thread, files)) looks.push_back(std::move(*look));
+    std::istringstream children(files.text(folder + "/" + name + "/children").value_or(""));
+    for (pid_t child = 0; children >> child;) look_below(child, files, looks);
+  }
+}
+
+}  // namespace
+
+std::vector<ThreadLook> look_at_children_of(pid_t thread, const core::SystemFiles& files) {
+  std::vector<ThreadLook> looks;
+  std::istringstream children(
+      files.text("/proc/self/task/" + std::to_string(thread) + "/children").value_or(""));
+  for (pid_t child = 0; children >> child;) {
+    if (getsid(child) != getsid(0)) look_below(child, files, looks);
+  }
+  return looks;
+}
+
+Watch::Watch(core::SystemFiles files)
+    : files_(std::move(files)), parent_(gettid()), thread_([this] { run(); }) {}
+
+Watch::~Watch() { stop(); }
+
+void Watch::stop() {
+  stop_ = true;
+  if (thread_.joinable()) thread_.join();
+}
+
+void Watch::run() {
+  core::Clock& clock = core::tick_clock();
+  const double start = clock.now();
+  while (!stop_) {
+    const double begin = clock.now();
+    look(begin - start);
+    const double pause = std::max(kBetweenLooks, (clock.now() - begin) / kShareOfLooking);
+    std::this_thread::sleep_for(std::chrono::duration<double>(pause));
+  }
+}
+
+void Watch::look(double seconds) {
+  const std::vector<ThreadLook> looks = look_at_children_of(parent_, files_);
+  if (looks.empty()) return;
+  Moment moment{.seconds = seconds};
+  ThreadSeen* runs = nullptr;
+  for (const ThreadLook& look : looks) {
+    Track& track = tracks_[look.thread];
+    ThreadSeen& seen = track.seen;
+    const double ran = look.cpu_seconds - seen.cpu_seconds;
+    const double waited = look.queue_seconds - track.queue_seconds;
+    const bool waits = look.doing == Doing::running && seen.seen() > 0 && waited > ran;
+    const auto doing = static_cast<std::size_t>(waits ? Doing::runnable : look.doing);
+    ++seen.looks[doing];
+    ++moment.threads[doing];
+    if (doing == static_cast<std::size_t>(Doing::running)) runs = &seen;
+    seen.name = look.name;
+    seen.process = look.process;
+    seen.cpu_seconds = look.cpu_seconds;
+    track.queue_seconds = look.queue_seconds;
+  }
+  if (moment(Doing::running) == 1) ++runs->alone;
+  if (moments_.size() % kLooksPerFiles == 1) look_for_files(looks);
+  moments_.push_back(moment);
+}
+
+void Watch::look_for_files(const std::vector<ThreadLook>& looks) {
+  for (const ThreadLook& look : looks) {
+    if (look.thread != look.process) continue;
+    const std::string folder = "/proc/" + std::to_string(look.process) + "/fd/";
+    for (const std::string& name : files_.names(folder)) {
+      std::error_code gone;
+      const auto file = std::filesystem::read_symlink(folder + name, gone);
+      if (!gone && std::filesystem::is_regular_file(file, gone)) open_files_.insert(file);
+    }
+  }
+}
+
+void Watch::finish(Observed& observed, std::set<std::string>& open_files) {
+  stop();
+  double queue = 0;
+  for (const auto& [thread, track] : tracks_) {
+    observed.threads.push_back(track.seen);
+    queue += track.queue_seconds;
+  }
+  if (!tracks_.empty() && files_.exists("/proc/self/schedstat")) observed.queue_delay = queue;
+  observed.moments = std::move(moments_);
+  open_files.merge(open_files_);
+}
+
+// ---- around a run ----
+
+namespace {
+
+// "some avg10=0.00 avg60=0.00 avg300=0.00 total=1234", in microseconds.
+std::optional<double> pressure(const core::SystemFiles& files, const char* what) {
+  const auto line = files.field(std::string("/proc/pressure/") + what, "some");
+  const std::size_t at = line ? line->find("total=") : std::string::npos;
+  if (at == std::string::npos) return std::nullopt;
+  const auto total = core::leading_number(line->substr(at + 6));
+  return total ? std::optional(1e-6 * *total) : std::nullopt;
+}
+
+std::optional<double> difference(std::optional<double> after, std::optional<double> before) {
+  return after && before ? std::optional(std::max(0.0, *after - *before)) : std::nullopt;
+}
+
+}  // namespace
+
+Around::Around(core::SystemFiles files)
+    : files_(std::move(files)), others_(files_), before_(count()) {}
+
+Around::Counted Around::count() const {
+  Counted counted;
+  constexpr const char* kFile = "/proc/self/io";
+  counted.read_bytes = files_.field_number(kFile, "read_bytes");
+  counted.written_bytes = files_.field_number(kFile, "write_bytes");
+  const auto read = files_.field_number(kFile, "rchar"),
+             wrote = files_.field_number(kFile, "wchar");
+  if (read && wrote) counted.passed_bytes = *read + *wrote;
+  if (const auto ticks = cpu_ticks(files_)) {
+    counted.stolen_ticks = ticks->back();
+    counted.all_ticks = std::accumulate(ticks->begin(), ticks->end(), 0.0);
+  }
+  counted.cpu = pressure(files_, "cpu");
+  counted.memory = pressure(files_, "memory");
+  counted.io = pressure(files_, "io");
+  counted.throttled = core::read_cgroup_throttling(files_);
+  return counted;
+}
+
+Observed Around::observed(const ChildRun& run) const {
+  const Counted after = count();
+  Observed seen{.seconds = {run.seconds},
+                .user = run.user_seconds,
+                .system = run.system_seconds,
+                .minor_faults = run.minor_faults,
+                .major_faults = run.major_faults,
+                .voluntary_switches = run.voluntary_switches,
+                .involuntary_switches = run.involuntary_switches,
+                .peak_bytes = run.peak_bytes,
+                .counts = run.counts};
+  if (after.throttled && before_.throttled)
+    seen.throttled = (*after.throttled - *before_.throttled).seconds;
+  const auto stolen = difference(after.stolen_ticks, before_.stolen_ticks);
+  const auto all = difference(after.all_ticks, before_.all_ticks);
+  if (stolen && all && *all > 0) seen.stolen = *stolen / *all;
+  seen.others_pus = others_.busy_pus();
+  const auto share = [&](std::optional<double> now, std::optional<double> before) {
+    const auto seconds = difference(now, before);
+    return seconds && run.seconds > 0 ? std::optional(*seconds / run.seconds) : std::nullopt;
+  };
+  seen.pressure_cpu = share(after.cpu, before_.cpu);
+  seen.pressure_memory = share(after.memory, before_.memory);
+  seen.pressure_io = share(after.io, before_.io);
+  seen.read_bytes = difference(after.read_bytes, before_.read_bytes);
+  seen.written_bytes = difference(after.written_bytes, before_.written_bytes);
+  seen.passed_bytes = difference(after.passed_bytes, before_.passed_bytes);
+  return seen;
+}
+
+namespace {
+
+constexpr double Observed::*kNumbers[] = {&Observed::user,
+                                          &Observed::system,
+                                          &Observed::minor_faults,
+                                          &Observed::major_faults,
+                                          &Observed::voluntary_switches,
+                                          &Observed::involuntary_switches};
+constexpr std::optional<double> Observed::*kPerhaps[] = {
+    &Observed::peak_bytes,      &Observed::queue_delay, &Observed::throttled,
+    &Observed::stolen,          &Observed::others_pus,  &Observed::pressure_cpu,
+    &Observed::pressure_memory, &Observed::pressure_io, &Observed::read_bytes,
+    &Observed::written_bytes,   &Observed::passed_bytes};
+
+}  // namespace
+
+Observed median_of(const std::vector<Observed>& runs) {
+  Observed all;
+  const Observed* most_looked_at = nullptr;
+  std::vector<std::pair<const char*, std::vector<double>>> counts;
+  for (const Observed& run : runs) {
+    all.seconds.insert(all.seconds.end(), run.seconds.begin(), run.seconds.end());
+    if (most_looked_at == nullptr || run.moments.size() > most_looked_at->moments.size())
+      most_looked_at = &run;
+    for (const auto& [name, value] : run.counts) {
+      auto at = std::ranges::find(counts, std::string_view(name),
+                                  [](const auto& each) { return std::string_view(each.first); });
+      if (at == counts.end()) at = counts.insert(at, {name, {}});
+      at->second.push_back(value);
+    }
+  }
+  if (most_looked_at != nullptr) {
+    all.threads = most_looked_at->threads;
+    all.moments = most_looked_at->moments;
+  }
+  for (const auto& [name, values] : counts) all.counts.emplace_back(name, core::median(values));
+  const auto median_over = [&](const auto& value_of) -> std::optional<double> {
+    std::vector<double> values;
+    for (const Observed& run : runs)
+      if (const std::optional<double> value = value_of(run)) values.push_back(*value);
+    return values.empty() ? std::nullopt : std::optional(core::median(values));
+  };
+  for (const auto number : kNumbers)
+    all.*number =
+        median_over([&](const Observed& run) { return std::optional(run.*number); }).value_or(0);
+  for (const auto perhaps : kPerhaps)
+    all.*perhaps = median_over([&](const Observed& run) { return run.*perhaps; });
+  return all;
+}
+
+}  // namespace tabane::lab::explain

@@ -1,0 +1,88 @@
+// What the system tells of a command and of the machine while it runs undisturbed.
+#pragma once
+
+#include <sys/types.h>
+
+#include <atomic>
+#include <map>
+#include <set>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "tabane/core/cgroup.h"
+#include "tabane/core/system_files.h"
+#include "tabane/lab/commands/child.h"
+#include "tabane/lab/survey/disturbances.h"
+#include "tabane/tools/explain/evidence.h"
+
+namespace tabane::lab::explain {
+
+// One look at a thread. Times are since it started.
+struct ThreadLook {
+  pid_t process = 0, thread = 0;
+  std::string name;
+  Doing doing = Doing::other;  // never runnable: one look does not tell it from running
+  double cpu_seconds = 0, queue_seconds = 0;
+};
+
+// Looks at all threads of the processes that this thread has started, and of those that they have
+// started, unless they are in the session of this process.
+std::vector<ThreadLook> look_at_children_of(pid_t thread, const core::SystemFiles& files);
+
+// Looks at the commands of the calling thread many times a second, on a thread of its own, for at
+// most 2 % of that thread's time.
+class Watch {
+ public:
+  explicit Watch(core::SystemFiles files = core::SystemFiles());
+  ~Watch();
+  Watch(const Watch&) = delete;
+  Watch& operator=(const Watch&) = delete;
+
+  // Ends it. Fills threads, moments and delays; the files are regular ones that were open.
+  void finish(Observed& observed, std::set<std::string>& open_files);
+
+ private:
+  struct Track {
+    ThreadSeen seen;
+    double queue_seconds = 0;
+  };
+  void run();
+  void look(double seconds);
+  void look_for_files(const std::vector<ThreadLook>& looks);
+  void stop();
+
+  core::SystemFiles files_;
+  pid_t parent_;
+  std::atomic<bool> stop_{false};
+  std::map<pid_t, Track> tracks_;
+  std::vector<Moment> moments_;
+  std::set<std::string> open_files_;
+  std::thread thread_;
+};
+
+// What the system counts around one undisturbed run.
+class Around {
+ public:
+  explicit Around(core::SystemFiles files = core::SystemFiles());
+  // throws: nothing; what is not known is null.
+  Observed observed(const ChildRun& run) const;
+
+ private:
+  struct Counted {
+    std::optional<double> read_bytes, written_bytes, passed_bytes;  // of this process as well
+    std::optional<double> stolen_ticks, all_ticks;
+    std::optional<double> cpu, memory, io;  // pressure, in seconds
+    std::optional<core::CgroupThrottling> throttled;
+  };
+  Counted count() const;
+
+  core::SystemFiles files_;
+  OthersLoad others_;
+  Counted before_;
+};
+
+// Medians of what is known; threads and moments are those of the run with the most looks.
+Observed median_of(const std::vector<Observed>& runs);
+
+}  // namespace tabane::lab::explain

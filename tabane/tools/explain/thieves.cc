@@ -1,0 +1,434 @@
+#include "tabane/tools/explain/thieves.h"
+
+#include <fcntl.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <chrono>
+#include <cmath>
+
+#include "tabane/core/binding.h"
+#include "tabane/core/clock.h"
+#include "tabane/core/error.h"
+#include "tabane/core/measurement.h"
+#include "tabane/core/temporary_file.h"
+#include "tabane/lab/probes/chase.h"
+#include "tabane/lab/probes/common.h"
+#include "tabane/simd/elementwise.h"
+#include "tabane/simd/peak.h"
+#include "tabane/simd/roof.h"
+
+namespace tabane::lab::explain {
+namespace {
+
+constexpr std::size_t kMiB = std::size_t{1} << 20;
+
+constexpr std::size_t kChunk = 128 << 10;      // bytes between two looks at the clock
+constexpr std::uint64_t kCalculations = 2000;  // some ten microseconds
+constexpr double kPeriod = 10e-3;              // of a thief of processor time, in seconds
+constexpr std::size_t kDiskFileBytes = 64 * kMiB, kDiskBlock = kMiB;
+
+double thread_seconds() {
+  timespec time{};
+  clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time);
+  return static_cast<double>(time.tv_sec) + 1e-9 * static_cast<double>(time.tv_nsec);
+}
+
+// Stores past the caches take no place there; loads are faster on some processors.
+const std::vector<const simd::Roof*>& bandwidth_roofs() {
+  static const std::vector<const simd::Roof*> roofs = [] {
+    std::vector<const simd::Roof*> found;
+    for (const simd::Roof& roof : simd::roofs()) {
+      const bool writes = roof.traffic == simd::Traffic::write && roof.streaming;
+      const bool reads = roof.traffic == simd::Traffic::read && roof.name == "16 vectors";
+      if (roof.name == "16 vectors, streaming" || reads) {
+        if (writes || reads) found.push_back(&roof);
+      }
+    }
+    return found;
+  }();
+  return roofs;
+}
+
+const simd::Roof& reading() {
+  const auto& roofs = bandwidth_roofs();
+  return **std::ranges::find(roofs, simd::Traffic::read, &simd::Roof::traffic);
+}
+
+void go_through(const simd::Roof& roof, std::span<double> data) {
+  roof.run(data.data(), nullptr, nullptr, data.size(), 1);
+}
+
+void spin_until(double time) {
+  while (core::tick_clock().now() < time) {
+  }
+}
+
+// Threads that do so wake at the same time, so that what they take cannot be avoided by moving.
+void sleep_until_next(double period) {
+  timespec now{};
+  clock_gettime(CLOCK_MONOTONIC, &now);
+  const auto step = static_cast<long long>(period * 1e9);
+  const long long next = (now.tv_sec * 1'000'000'000LL + now.tv_nsec) / step * step + step;
+  const timespec until{.tv_sec = next / 1'000'000'000, .tv_nsec = next % 1'000'000'000};
+  clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &until, nullptr);
+}
+
+// Each returns what it has done in one step.
+
+std::function<double()> take_bandwidth(const Theft& theft, std::span<double> memory) {
+  const simd::Roof& roof = *bandwidth_roofs().at(theft.loop);
+  return [&roof, memory, share = theft.amount, at = std::size_t{0}]() mutable {
+    constexpr std::size_t kDoubles = kChunk / sizeof(double);
+    if (at + kDoubles > memory.size()) at = 0;
+    const std::span<double> chunk = memory.subspan(at, std::min(kDoubles, memory.size()));
+    at += kDoubles;
+    const double begin = core::tick_clock().now();
+    go_through(roof, chunk);
+    spin_until(begin + (core::tick_clock().now() - begin) / share);
+    return static_cast<double>(chunk.size_bytes());
+  };
+}
+
+std::function<double()> take_processor_time(double share) {
+  return [share, begin = core::tick_clock().now(), used = thread_seconds()]() mutable {
+    const double taken = thread_seconds() - used;
+    if (taken > share * (core::tick_clock().now() - begin)) {
+      sleep_until_next(kPeriod);
+      return 0.0;
+    }
+    core::keep(simd::peak_fma<double>(kCalculations));
+    return thread_seconds() - used - taken;
+  };
+}
+
+// An unnamed file, which goes with the process. throws: core::SystemError.
+std::function<double()> take_disk(int folder, std::span<double> memory) {
+  const auto file =
+      std::make_shared<core::TemporaryFile>(folder, "load", 0600, "", core::Until::unnamed);
+  fcntl(file->fd(), F_SETFL, fcntl(file->fd(), F_GETFL) | O_DIRECT);  // where there is such
+  return [file, memory, at = std::size_t{0}]() mutable {
+    if (at + kDiskBlock > kDiskFileBytes) at = 0;
+    const ssize_t n = pwrite(file->fd(), memory.data(), kDiskBlock, static_cast<off_t>(at));
+    if (n < 0) throw core::SystemError("pwrite", "a file of a thief", errno);
+    fdatasync(file->fd());
+    at += kDiskBlock;
+    return static_cast<double>(n);
+  };
+}
+
+}  // namespace
+
+std::size_t bandwidth_loops() { return bandwidth_roofs().size(); }
+
+Thieves::Thieves(std::span<const unsigned> pus, std::size_t bytes) : pool_(pus) {
+  shares_.resize(pool_.size());
+  const std::size_t each = std::min(bytes, kMostThiefBytes) / pool_.size() / kMiB * kMiB;
+  if (each == 0) return;
+  pool_.run([&](std::size_t i) {
+    shares_[i].memory =
+        core::Region(each, {.pages = core::PageSize::huge, .copied_by_forks = false});
+    simd::generate(shares_[i].memory.as<double>());
+  });
+}
+
+Thieves::~Thieves() {
+  stop_ = true;
+  if (caller_.joinable()) caller_.join();
+}
+
+std::function<double()> Thieves::step_of(const Theft& theft, Share& share) const {
+  const std::span<double> memory = share.memory.as<double>();
+  switch (theft.what) {
+    case Resource::bandwidth:
+      return take_bandwidth(theft, memory);
+    case Resource::cache: {
+      const double each = theft.amount / static_cast<double>(shares_.size());
+      const auto held =
+          memory.first(std::min(memory.size(), static_cast<std::size_t>(each / sizeof(double))));
+      return [held] {
+        go_through(reading(), held);
+        return static_cast<double>(held.size_bytes());
+      };
+    }
+    case Resource::units:
+      return [] { return static_cast<double>(simd::peak_fma<double>(kCalculations)); };
+    case Resource::cpu_time:
+      return take_processor_time(theft.amount);
+    case Resource::disk:
+      return take_disk(theft.folder, memory);
+    default:
+      throw std::logic_error("there is no thief of that");
+  }
+}
+
+void Thieves::steal(std::size_t thread, const Theft& theft) {
+  Share& share = shares_[thread];
+  double done = 0;
+  std::function<double()> step;
+  try {
+    step = step_of(theft, share);
+    step();
+  } catch (...) {
+    ++begun_;
+    throw;
+  }
+  ++begun_;
+  begun_.notify_all();
+  const double begin = core::tick_clock().now();
+  while (!stop_.load(std::memory_order_relaxed)) done += step();
+  share.seconds = core::tick_clock().now() - begin;
+  share.done = done;
+}
+
+void Thieves::begin(const Theft& theft) {
+  stop_ = false;
+  begun_ = 0;
+  failure_ = nullptr;
+  caller_ = std::thread([this, theft] {
+    try {
+      pool_.run([&](std::size_t i) { steal(i, theft); });
+    } catch (...) {
+      failure_ = std::current_exception();
+    }
+  });
+  for (std::size_t n = 0; (n = begun_) < size();) begun_.wait(n);
+}
+
+double Thieves::end() {
+  stop_ = true;
+  caller_.join();
+  if (failure_) std::rethrow_exception(failure_);
+  double sum = 0;
+  for (const Share& share : shares_) sum += share.done / std::max(share.seconds, 1e-9);
+  return sum;
+}
+
+// ---- what is left ----
+
+namespace {
+
+constexpr int kSamples = 7, kFits = 3;
+constexpr std::size_t kVictimBytes = 256 * kMiB;  // all together, at least
+constexpr double kFactorOverCache = 3, kClearlyFarther = 2;
+constexpr std::uint64_t kSmallestSet = kMiB, kLargestSet = 128 * kMiB;
+constexpr std::uint64_t kFewestLoads = 50'000, kMostLoads = 200'000;
+
+// Runs measure() beside the theft; null: without one.
+template <class Measure>
+Leftover beside(Thieves& thieves, const Theft* theft, Measure measure) {
+  if (theft == nullptr) return {.left = measure()};
+  thieves.begin(*theft);
+  std::this_thread::sleep_for(std::chrono::milliseconds(5));
+  Leftover leftover{.amount = theft->amount, .speed = thieves.end()};
+  thieves.begin(*theft);
+  leftover.left = measure();
+  thieves.end();
+  return leftover;
+}
+
+// Units of work a second of all threads of the pool together.
+double rate_of(core::PinnedPool& pool, double work, const std::function<void(std::size_t)>& pass) {
+  std::vector<double> samples;
+  for (int i = 0; i < kSamples; ++i)
+    samples.push_back(work / core::time_together(pool, pool.size(), pass).seconds);
+  return core::median(samples);
+}
+
+double last_cache_bytes(const core::Topology& topology) {
+  double bytes = 0;
+  for (const core::CacheLevel& cache : topology.caches()) bytes = static_cast<double>(cache.bytes);
+  return bytes;
+}
+
+// A pointer chase over sizes that double.
+class CacheVictim {
+ public:
+  explicit CacheVictim(const core::Topology& topology)
+      : chase_(sizes_for(topology), {.pages = core::PageSize::huge, .copied_by_forks = false}) {
+    const std::size_t n = chase_.sizes().size();
+    std::vector<double> alone;
+    for (std::size_t i = 0; i < n; ++i) alone.push_back(seconds(i));
+    // What lies in a core's own cache is nearer than the last one.
+    std::size_t first = 0;
+    const auto caches = topology.caches();
+    const double own = caches.size() > 1 ? double(caches[caches.size() - 2].bytes) : 0;
+    while (first + 2 < n && double(chase_.sizes()[first]) < 2 * own) ++first;
+    near_ = alone[first];
+    far_ = alone.back();
+  }
+
+  double memory_over_cache() const { return far_ / near_; }
+
+  // Of a load from memory, relative to what it took at first.
+  double latency() { return seconds(chase_.sizes().size() - 1) / far_; }
+
+  // Bytes of the largest set that is still nearer than half way, on a logarithmic scale.
+  double fitting() {
+    std::vector<double> found;
+    for (int i = 0; i < kFits; ++i) found.push_back(fitting_once());
+    return core::median(found);
+  }
+
+ private:
+  double fitting_once() {
+    const double limit = std::sqrt(near_ * far_);
+    double before = near_;
+    for (std::size_t i = 0; i < chase_.sizes().size(); ++i) {
+      const auto bytes = static_cast<double>(chase_.sizes()[i]);
+      const double now = seconds(i);
+      if (now > limit) {
+        if (i == 0) return bytes / 2;
+        const double part = before < limit ? std::log(limit / before) / std::log(now / before) : 0;
+        return bytes * std::pow(2, part - 1);
+      }
+      before = now;
+    }
+    return static_cast<double>(chase_.sizes().back());
+  }
+
+  static std::vector<std::uint64_t> sizes_for(const core::Topology& topology) {
+    const double stated = std::max(last_cache_bytes(topology), 16.0 * kMiB);
+    const double most = std::min({2 * stated, double(kLargestSet), memory_allowance()});
+    std::vector<std::uint64_t> sizes;
+    for (std::uint64_t size = kSmallestSet; double(size) <= most; size *= 2) sizes.push_back(size);
+    if (sizes.size() < 3) throw NotHere("there is too little memory for it");
+    return sizes;
+  }
+
+  // Of a load.
+  double seconds(std::size_t size) {
+    chase_.prepare(size);
+    const std::uint64_t loads =
+        std::clamp<std::uint64_t>(chase_.sizes()[size] / 64, kFewestLoads, kMostLoads);
+    const double begin = core::tick_clock().now();
+    chase_.follow(size, loads);
+    return (core::tick_clock().now() - begin) / static_cast<double>(loads);
+  }
+
+  Chase chase_;
+  double near_ = 0, far_ = 0;
+};
+
+// Too late for what has not begun.
+class Deadline {
+ public:
+  explicit Deadline(double seconds) : end_(core::tick_clock().now() + seconds) {}
+  void require() const {
+    if (core::tick_clock().now() > end_) throw NotHere("there was no time to calibrate it");
+  }
+
+ private:
+  double end_;
+};
+
+// throws: NotHere.
+std::vector<Leftover> cache_left(Thieves& thieves, CacheVictim& victim, const Deadline& deadline) {
+  std::vector<Leftover> left = {beside(thieves, nullptr, [&] { return victim.fitting(); })};
+  for (const double part : {0.25, 0.5, 0.75, 1.0}) {
+    deadline.require();
+    const Theft theft{.what = Resource::cache, .amount = part * left.front().left};
+    left.push_back(beside(thieves, &theft, [&] { return victim.fitting(); }));
+  }
+  return left;
+}
+
+// Threads that read memory of their own, too large for the caches.
+class BandwidthVictim {
+ public:
+  BandwidthVictim(core::PinnedPool& pool, const core::Topology& topology) : pool_(pool) {
+    const double wanted =
+        std::max(kFactorOverCache * last_cache_bytes(topology), static_cast<double>(kVictimBytes));
+    const double each = std::min(wanted, memory_allowance()) / static_cast<double>(pool.size());
+    memory_.resize(pool.size());
+    pool.run([&](std::size_t i) {
+      memory_[i] = core::Region(std::max(static_cast<std::size_t>(each), kMiB),
+                                {.pages = core::PageSize::huge, .copied_by_forks = false});
+      simd::generate(memory_[i].as<double>());
+    });
+  }
+
+  // B/s of all threads together.
+  double rate() {
+    return rate_of(pool_, static_cast<double>(memory_[0].size() * pool_.size()),
+                   [&](std::size_t i) { go_through(reading(), memory_[i].as<double>()); });
+  }
+
+ private:
+  core::PinnedPool& pool_;
+  std::vector<core::Region> memory_;
+};
+
+std::size_t hungriest_loop(Thieves& thieves, BandwidthVictim& victim) {
+  std::vector<double> left;
+  for (std::size_t loop = 0; loop < bandwidth_loops(); ++loop) {
+    const Theft all{.what = Resource::bandwidth, .loop = loop};
+    left.push_back(beside(thieves, &all, [&] { return victim.rate(); }).left);
+  }
+  return static_cast<std::size_t>(std::ranges::min_element(left) - left.begin());
+}
+
+double seconds_of_a_fault() {
+  constexpr std::size_t kBytes = 4 * kMiB;
+  core::Region fresh(kBytes, {.pages = core::PageSize::small, .copied_by_forks = false});
+  const double begin = core::tick_clock().now();
+  fresh.touch();
+  return (core::tick_clock().now() - begin) / static_cast<double>(kBytes / core::page_bytes());
+}
+
+// throws: NotHere.
+void find_bandwidth(Thieves& thieves, core::PinnedPool& pool, const core::Topology& topology,
+                    CacheVictim* chase, const Deadline& deadline, Calibration& found) {
+  BandwidthVictim victim(pool, topology);
+  const auto rate = [&] { return victim.rate(); };
+  found.loop = hungriest_loop(thieves, victim);
+  std::vector<Leftover> left = {beside(thieves, nullptr, rate)};
+  for (const double share : {0.25, 0.5, 1.0}) {
+    deadline.require();
+    const Theft theft{.what = Resource::bandwidth, .amount = share, .loop = found.loop};
+    left.push_back(beside(thieves, &theft, rate));
+    if (chase != nullptr)
+      left.back().latency = beside(thieves, &theft, [&] { return chase->latency(); }).left;
+  }
+  found.bandwidth = std::move(left);
+}
+
+}  // namespace
+
+Calibration calibrate(Thieves& thieves, std::span<const unsigned> pus,
+                      const core::Topology& topology, double most_seconds,
+                      const std::function<void(double)>& show) {
+  Calibration found;
+  const Deadline deadline(most_seconds);
+  const core::ScopedBinding binding(pus[0]);
+  found.fault_seconds = seconds_of_a_fault();
+  std::optional<CacheVictim> chase;
+  try {
+    chase.emplace(topology);
+    found.memory_over_cache = chase->memory_over_cache();
+  } catch (const NotHere& error) {
+    found.no_cache = error.what();
+  }
+  show(0.3);
+  try {
+    core::PinnedPool pool(pus);
+    find_bandwidth(thieves, pool, topology, chase ? &*chase : nullptr, deadline, found);
+  } catch (const NotHere& error) {
+    found.no_memory = error.what();
+  }
+  show(0.6);
+  try {
+    if (chase && found.memory_over_cache < kClearlyFarther)
+      throw NotHere("loads take as long from the memory as from the last cache");
+    if (chase) found.cache = cache_left(thieves, *chase, deadline);
+  } catch (const NotHere& error) {
+    found.no_cache = error.what();
+  }
+  show(1);
+  return found;
+}
+
+}  // namespace tabane::lab::explain

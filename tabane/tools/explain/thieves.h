@@ -1,0 +1,94 @@
+// Threads that take a known part of the machine from a command, and what a program of tabane's own
+// still gets meanwhile. They end with this process, however it ends.
+#pragma once
+
+#include <atomic>
+#include <cstddef>
+#include <exception>
+#include <functional>
+#include <optional>
+#include <span>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "tabane/core/memory.h"
+#include "tabane/core/threads.h"
+#include "tabane/core/topology.h"
+#include "tabane/tools/explain/evidence.h"
+
+namespace tabane::lab::explain {
+
+// All thieves together.
+inline constexpr std::size_t kMostThiefBytes = std::size_t{96} << 20;
+
+struct Theft {
+  Resource what = Resource::units;  // bandwidth, cache, units, cpu_time or disk
+  // bandwidth, cpu_time: share of each thread's time, above 0; cache: bytes, of all threads
+  // together; of the others: not used.
+  double amount = 1;
+  std::size_t loop = 0;  // bandwidth: which of bandwidth_loops()
+  int folder = -1;       // disk: an open directory on it
+};
+
+// How many ways there are of taking bandwidth: they differ in what they take besides it.
+std::size_t bandwidth_loops();
+
+class Thieves {
+ public:
+  // bytes: that they may use, all together; the memory is touched now. throws: as core::Region and
+  // core::PinnedPool.
+  explicit Thieves(std::span<const unsigned> pus, std::size_t bytes = 0);
+  ~Thieves();
+  Thieves(const Thieves&) = delete;
+  Thieves& operator=(const Thieves&) = delete;
+
+  std::size_t size() const { return pool_.size(); }
+  // Returns once all threads take what they are to. What the memory is too small for is cut.
+  void begin(const Theft& theft);
+  // Returns once all have stopped. What was done a second: bandwidth, cache, disk: bytes; units:
+  // floating-point operations; cpu_time: seconds on each PU. throws: core::SystemError if a thread
+  // could not do it.
+  double end();
+
+ private:
+  struct alignas(64) Share {
+    core::Region memory;
+    double done = 0, seconds = 0;
+  };
+  void steal(std::size_t thread, const Theft& theft);
+  std::function<double()> step_of(const Theft& theft, Share& share) const;
+
+  core::PinnedPool pool_;
+  std::vector<Share> shares_;
+  std::atomic<bool> stop_{false};
+  std::atomic<std::size_t> begun_{0};
+  std::thread caller_;  // of the pool
+  std::exception_ptr failure_;
+};
+
+// What a theft leaves for a victim of tabane's own.
+struct Leftover {
+  double amount = 0;                   // of the theft
+  double left = 0;                     // bandwidth: B/s; cache: bytes of the largest working set
+  double speed = 0;                    // of the thieves, without a victim
+  std::optional<double> latency = {};  // bandwidth: of a load from memory, relative to undisturbed
+};
+
+struct Calibration {
+  std::size_t loop = 0;  // of those that take bandwidth the one that takes most
+  // Each begins with what there is without a theft.
+  std::vector<Leftover> bandwidth, cache;
+  std::string no_memory, no_cache;  // why those could not be found; empty: they were
+  double fault_seconds = 0;         // of one page
+  double memory_over_cache = 0;  // time of a load from memory over one from the cache; 0: not known
+};
+
+// pus: those of the victim. cost: about two seconds, on a busy machine up to most_seconds and a
+// little more, and for that long memory of 256 MiB and more. show: is told how far it is.
+// throws: as show.
+Calibration calibrate(Thieves& thieves, std::span<const unsigned> pus,
+                      const core::Topology& topology, double most_seconds,
+                      const std::function<void(double)>& show);
+
+}  // namespace tabane::lab::explain
