@@ -1,0 +1,92 @@
+// What holds a command back, concluded from runs with something taken away or given.
+//
+// With u times the time for each use of a resource, a command takes T(u), the longest path through
+// its work: a maximum of sums that are linear in u, so T is convex. Its slope at u = 1 is the share
+// of the time that depends on the resource, and what giving more of it can bring is at most what
+// the straight line with that slope says: with half the time for each use, 1 - slope / 2.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "tabane/core/fit.h"
+#include "tabane/core/statistics.h"
+#include "tabane/tools/explain/evidence.h"
+
+namespace tabane::lab::explain {
+
+enum class Kind {
+  bandwidth,
+  latency,  // loads that wait for memory one after the other
+  cache,    // the shared one
+  computing,
+  locks,
+  imbalance,  // threads with more work than others
+  serial,     // one thread works while others could
+  faults,
+  disk,
+  pipe,
+  network,
+  sleep,
+  others,  // other programs, or more threads than PUs
+};
+inline constexpr std::size_t kKinds = 13;
+
+const char* name_of(Kind kind);          // "memory bandwidth"
+const char* name_of(Resource resource);  // what was tried: "shared cache"
+
+struct Cause {
+  Kind kind = Kind::computing;
+  // Share of the wall time that goes away if this costs nothing: then it is 1 / (1 - share) times
+  // as fast.
+  double share = 0;
+  core::Interval interval = {};  // 95 %, 0 … 1
+  double most_gain() const { return 1 / (1 - std::min(interval.high, 0.99)); }
+};
+
+// A curve that a trial's levels follow.
+struct BandwidthLaw {
+  // T = 1 + offset + bandwidth (u / knee - 1) + latency (l - 1) with u = 1 / share left and the
+  // latency l of our own chase; below the knee bandwidth costs nothing.
+  double offset = 0, bandwidth = 0, latency = 0, knee = 1;
+  double bandwidth_error = 0, latency_error = 0;  // standard errors
+};
+struct WorkingSet {
+  double bytes = 0;
+  core::Interval interval = {};
+  double slowdown = 1;  // without the whole of it
+  bool fits = true;     // into the shared cache, as far as was seen
+};
+
+// What a level did: the median of its samples, and half the width of a 95 % interval.
+struct Effect {
+  double slowdown = 1, half = 0;
+  bool slower() const { return slowdown - half > 1; }
+  bool faster() const { return slowdown + half < 1; }
+};
+
+struct Explanation {
+  std::vector<Cause> causes;  // those with a share that is worth a word, the largest first
+  std::vector<Cause> shares;  // all that were looked for
+  double noise = 0;           // standard deviation of one sample of a slow-down, relative
+  double half_of_one = 0;     // half a 95 % interval of one sample, relative
+  std::optional<BandwidthLaw> bandwidth;
+  std::optional<double> needs_bandwidth;  // bytes/s, below which it is slower; null: not seen
+  std::optional<WorkingSet> working_set;
+  std::optional<core::ScalabilityFit> threads;  // null for fewer than three numbers of threads
+  std::vector<std::string> sentences;           // the answer, at most 12
+  std::string line;                             // that makes it faster, as measured; empty: none
+
+  const Cause* find(Kind kind) const;  // among the shares; null: not looked for
+  Effect effect_of(const Level& level) const;
+};
+
+Explanation conclude(const Evidence& evidence);
+
+// Fills sentences and line from the rest.
+void put_into_words(const Evidence& evidence, Explanation& explanation);
+
+const Trial* find_trial(const Evidence& evidence, Resource resource);  // tried; else null
+
+}  // namespace tabane::lab::explain
