@@ -75,7 +75,7 @@ struct Explanation {
   std::optional<double> needs_bandwidth;  // bytes/s, below which it is slower; null: not seen
   std::optional<WorkingSet> working_set;
   std::optional<core::ScalabilityFit> threads;  // null for fewer than three numbers of threads
-  std::vector<std::string> sentences;           // the answer, at most 12
+  std::vector<std::string> sentences;           // the answer, of 12 lines
   std::string line;                             // that makes it faster, as measured; empty: none
 
   const Cause* find(Kind kind) const;  // among the shares; null: not looked for

@@ -324,7 +324,6 @@ Record explain_record(const core::Topology& topology, const Evidence& evidence,
   record.complete = evidence.complete;
   record.duration_s = evidence.seconds;
   record.sentences = explanation.sentences;
-  for (const std::string& note : evidence.notes) record.sentences.push_back("Note: " + note);
   add_shares(record, explanation);
   add_slowdowns(record, evidence, explanation);
   add_taken(record, evidence, explanation);

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <utility>
 
 #include "tabane/lab/record/text.h"
 #include "tabane/tools/explain/conclude.h"
@@ -11,8 +12,10 @@
 namespace tabane::lab::explain {
 namespace {
 
-constexpr std::size_t kMost = 12;     // sentences
+constexpr std::size_t kMostLines = 12, kColumns = 96;  // less than 100, for words that do not fit
 constexpr double kWorthALine = 0.02;  // a share that is named although it is no cause
+
+std::size_t lines_of(const std::string& sentence) { return 1 + sentence.size() / kColumns; }
 
 std::string times(const Effect& effect) {
   return fmt::format("{:.2f} ± {:.2f} times as", effect.slowdown, effect.half);
@@ -44,13 +47,23 @@ class Words {
   std::vector<std::string> sentences() {
     for (const Cause& cause : found_.causes) say(cause);
     if (found_.causes.empty()) out_.push_back("No cause was found that takes 10 % of its time.");
-    say_memory();
-    say_threads();
     say_given();
+    say_threads();
+    say_memory();
     say_small();
+    std::vector<std::string> answer = std::exchange(out_, {});
+    if (!options_.empty()) line_ = fmt::format("tabane run{} -- {}", options_, evidence_.command);
     if (!line_.empty()) out_.push_back("    " + line_);
     say_rest();
-    if (out_.size() > kMost) out_.erase(out_.begin() + kMost - 2, out_.end() - 2);
+    for (const std::string& note : evidence_.notes) out_.push_back("Note: " + note);
+    std::size_t lines = 0;
+    for (const std::string& sentence : out_) lines += lines_of(sentence);
+    std::erase_if(answer, [&](const std::string& sentence) {
+      const bool fits = lines + lines_of(sentence) <= kMostLines || &sentence == &answer.front();
+      if (fits) lines += lines_of(sentence);
+      return !fits;
+    });
+    out_.insert(out_.begin(), answer.begin(), answer.end());
     return std::move(out_);
   }
   const std::string& line() const { return line_; }
@@ -70,12 +83,12 @@ class Words {
       case Kind::cache:
         return say_cache(cause);
       case Kind::latency:
-        out_.push_back(fmt::format(
-            "{} for loads from memory, one after the other: {} of its time. Memory that answers "
-            "twice as fast would make it at most {} times as fast (the slope over the time that a "
-            "chase of our own takes).",
-            first() ? "It waits mostly" : "It also waits", show_percent(cause.share),
-            half_of(cause)));
+        out_.push_back(
+            fmt::format("{} for single loads from memory, {} of its time: if they took half as "
+                        "long, it would be "
+                        "at most {} times as fast (the slope over what loads take).",
+                        first() ? "It waits mostly" : "It also waits", show_percent(cause.share),
+                        half_of(cause)));
         return;
       case Kind::computing:
         return say_computing(cause);
@@ -143,16 +156,15 @@ class Words {
 
   void say_computing(const Cause& cause) {
     std::string sentence = fmt::format(
-        "{} of its time it computes: {} explains that part.", show_percent(cause.share),
-        trial(Resource::bandwidth) != nullptr ? "nothing that was taken away from memory"
-                                              : "no wait that was seen");
-    if (const Trial* const cpu = trial(Resource::cpu_time)) {
+        "It computes for {} of its time: cores twice as fast would make it at most {} times as "
+        "fast.",
+        show_percent(cause.share), half_of(cause));
+    const Trial* const cpu = trial(Resource::cpu_time);
+    if (cpu != nullptr && first()) {
       const Level& most = *nearest(*cpu, 1);
       sentence += fmt::format(" With {} of the processor's time gone it takes {} long.",
                               show_percent(most.taken), times(found_.effect_of(most)));
     }
-    sentence +=
-        fmt::format(" Cores twice as fast would make it at most {} times as fast.", half_of(cause));
     out_.push_back(std::move(sentence));
   }
 

@@ -1,0 +1,139 @@
+// A command whose cause is known: what tabane explain is to find.
+// usage: tabane_bench_causes CAUSE [MIB]
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <barrier>
+#include <chrono>
+#include <cstdint>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <mutex>
+#include <numeric>
+#include <string>
+#include <thread>
+#include <vector>
+
+namespace {
+
+constexpr std::size_t kLine = 64;
+volatile double result;
+
+// About a nanosecond each.
+void compute(std::size_t steps) {
+  double x = 1, y = 0.5;
+  for (std::size_t i = 0; i < steps; ++i) x = x * 0.999999 + y;
+  result = x;
+}
+
+void stream(std::size_t bytes) {
+  const std::vector<double> values(bytes / sizeof(double), 1);
+  double sum = 0;
+  for (int pass = 0; pass < 40; ++pass) {
+    double parts[8] = {};
+    for (std::size_t i = 0; i + 8 <= values.size(); i += 8)
+      for (std::size_t k = 0; k < 8; ++k) parts[k] += values[i + k];
+    sum += std::accumulate(parts, parts + 8, 0.0);
+  }
+  result = sum;
+}
+
+// Each line says where the next load goes: one circle through all of them, in random order.
+void chase(std::size_t bytes, std::size_t loads) {
+  struct alignas(kLine) Line {
+    std::size_t next;
+  };
+  std::vector<Line> lines(bytes / kLine);
+  for (std::size_t i = 0; i < lines.size(); ++i) lines[i].next = i;
+  std::uint64_t random = 1;
+  for (std::size_t i = lines.size() - 1; i > 0; --i) {  // Sattolo
+    random = random * 6364136223846793005U + 1442695040888963407U;
+    std::swap(lines[i].next, lines[(random >> 33) % i].next);
+  }
+  std::size_t at = 0;
+  for (std::size_t i = 0; i < loads; ++i) at = lines[at].next;
+  result = static_cast<double>(at);
+}
+
+template <class Work>
+void in_two_threads(const Work& work) {
+  std::thread other([&] { work(1); });
+  work(0);
+  other.join();
+}
+
+void locks() {
+  std::mutex mutex;
+  in_two_threads([&](int) {
+    for (int i = 0; i < 2000; ++i) {
+      compute(20'000);
+      const std::lock_guard lock(mutex);
+      compute(80'000);
+    }
+  });
+}
+
+void uneven() {
+  in_two_threads([](int thread) { compute(thread == 0 ? 400'000'000 : 80'000'000); });
+}
+
+void serial() {
+  compute(300'000'000);
+  in_two_threads([](int) { compute(100'000'000); });
+}
+
+void faults() {
+  constexpr std::size_t kBytes = std::size_t{64} << 20;
+  for (int i = 0; i < 12; ++i) {
+    void* const at =
+        mmap(nullptr, kBytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (at == MAP_FAILED) std::exit(1);
+    for (std::size_t k = 0; k < kBytes; k += 4096) static_cast<char*>(at)[k] = 1;
+    munmap(at, kBytes);
+  }
+}
+
+void disk() {
+  std::FILE* const file = std::tmpfile();
+  const std::vector<char> block(1 << 20, 'x');
+  for (int i = 0; i < 60 && file != nullptr; ++i) {
+    std::fwrite(block.data(), 1, block.size(), file);
+    std::fflush(file);
+    fsync(fileno(file));
+  }
+}
+
+// The writer computes; the reader waits for it.
+void pipe_end() {
+  int ends[2];
+  if (pipe(ends) != 0) std::exit(1);
+  std::thread writer([&] {
+    char byte = 'x';
+    for (int i = 0; i < 500; ++i) {
+      compute(1'000'000);
+      if (write(ends[1], &byte, 1) != 1) return;
+    }
+    close(ends[1]);
+  });
+  for (char byte; read(ends[0], &byte, 1) == 1;) compute(50'000);
+  writer.join();
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  const std::string cause = argc > 1 ? argv[1] : "";
+  const std::size_t bytes = (argc > 2 ? std::strtoull(argv[2], nullptr, 10) : 256) << 20;
+  if (cause == "bandwidth") return stream(bytes), 0;
+  if (cause == "latency") return chase(bytes, 4'000'000), 0;
+  if (cause == "cache") return chase(bytes, 40'000'000), 0;
+  if (cause == "computing") return compute(500'000'000), 0;
+  if (cause == "locks") return locks(), 0;
+  if (cause == "uneven") return uneven(), 0;
+  if (cause == "serial") return serial(), 0;
+  if (cause == "faults") return faults(), 0;
+  if (cause == "disk") return disk(), 0;
+  if (cause == "pipe") return pipe_end(), 0;
+  return 2;
+}
