@@ -194,14 +194,18 @@ bool numa_calls_available() {
 Region::Region(std::size_t bytes, const MemoryOptions& options) {
   if (bytes == 0) throw UsageError("a memory region needs at least one byte");
   const std::size_t huge = huge_page_bytes();
+  PageSize pages = options.pages;
+  if (pages == PageSize::huge_if_large) {
+    pages = bytes < huge / 2 ? PageSize::system : PageSize::huge;
+  }
   std::size_t unit = page_bytes();
-  if (options.pages == PageSize::huge && huge > 0) unit = huge;
+  if (pages == PageSize::huge && huge > 0) unit = huge;
   if (bytes > SIZE_MAX / 2) throw SystemError("mmap", std::to_string(bytes) + " bytes", ENOMEM);
   size_ = round_up(bytes, unit);
-  const bool may_be_huge = options.pages != PageSize::small && huge > 0 && size_ >= huge;
+  const bool may_be_huge = pages != PageSize::small && huge > 0 && size_ >= huge;
   data_ = map_guarded(size_, may_be_huge ? huge : unit);
   try {
-    advise(data_, size_, options.pages);
+    advise(data_, size_, pages);
     if (!options.copied_by_forks) madvise(data_, size_, MADV_DONTFORK);
     if (options.policy == MemoryPolicy::first_touch) {
       check_nodes(options, {});

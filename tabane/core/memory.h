@@ -28,6 +28,8 @@ enum class PageSize {
   system,  // whatever the system does by itself
   small,   // base pages only: huge pages are forbidden for the region
   huge,    // transparent huge pages are asked for; the system may refuse: see huge_bytes()
+  // The same from half a huge page on; less would waste the rest, and is as `system`.
+  huge_if_large,
 };
 
 struct MemoryOptions {

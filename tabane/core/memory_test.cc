@@ -70,6 +70,14 @@ TEST(Region, AskedForHugePagesIsAlignedToThem) {
   EXPECT_EQ(reinterpret_cast<std::uintptr_t>(region.data()) % huge_page_bytes(), 0u);
 }
 
+TEST(Region, WastesNoHugePage) {
+  const std::size_t huge = huge_page_bytes();
+  if (huge == 0) GTEST_SKIP() << "this system has no transparent huge pages";
+  const MemoryOptions options{.nodes = {}, .pages = PageSize::huge_if_large};
+  EXPECT_EQ(Region(huge / 2 - 1, options).size(), huge / 2);
+  EXPECT_EQ(Region(huge / 2, options).size(), huge);
+}
+
 TEST(Region, TellsTheHugeBytesOfItsOwnMappingOnly) {
   const std::size_t huge = huge_page_bytes();
   if (huge == 0) GTEST_SKIP() << "this system has no transparent huge pages";

@@ -145,7 +145,7 @@ void Factorisation::leaf(int first, int count) {
 
 Panel::Panel(const Layout& layout)
     : layout_(layout),
-      memory_(most_doubles(layout) * sizeof(double), {.pages = core::PageSize::huge}) {
+      memory_(most_doubles(layout) * sizeof(double), {.pages = core::PageSize::huge_if_large}) {
   memory_.touch();
 }
 

@@ -220,7 +220,7 @@ namespace {
 
 core::Region room_for(std::size_t doubles) {
   return core::Region(std::max<std::size_t>(doubles, 1) * sizeof(double),
-                      {.pages = core::PageSize::huge});
+                      {.pages = core::PageSize::huge_if_large});
 }
 
 }  // namespace

@@ -56,7 +56,7 @@ class Field {
         offset_(kMargin + number * kSkew + static_cast<std::size_t>(stride_)),
         region_(
             (offset_ + static_cast<std::size_t>(stride_) * (rows + 1) + kMargin) * sizeof(double),
-            {.nodes = {}, .pages = core::PageSize::huge}) {}
+            {.nodes = {}, .pages = core::PageSize::huge_if_large}) {}
 
   // row: -1 … rows.
   double* row(std::ptrdiff_t row) const {
