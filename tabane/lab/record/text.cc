@@ -41,11 +41,10 @@ std::string three_digits(double value) {
   return fmt::format("{:.3g}", value);
 }
 
-// Small ones keep three digits: "0.00" would say nothing.
+// With three digits, but where two say as much: "0.57".
 std::string ratio_text(double value) {
   const double size = std::fabs(value);
-  if (size > 0 && size < 0.095) return three_digits(value);
-  return fmt::format("{:.{}f}", value, size < 99.5 ? 2 : 0);
+  return size >= 0.095 && size < 1 ? fmt::format("{:.2f}", value) : three_digits(value);
 }
 
 Shown prefixed(double magnitude, std::string_view unit, double step,

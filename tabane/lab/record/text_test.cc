@@ -64,6 +64,8 @@ TEST(TextOf, ShowsValuesWithUnitAndInterval) {
   EXPECT_EQ(text_of({0.000925, "ratio"}), "9.25e-04");
   EXPECT_EQ(text_of({0.0352, "ratio", core::Interval{0.0311, 0.12}}), "0.0352 [0.0311, 0.12]");
   EXPECT_EQ(text_of({1.419, "ratio", core::Interval{1.38, 1.47}}), "1.42 [1.38, 1.47]");
+  EXPECT_EQ(text_of({51.63, "ratio", core::Interval{9.817, 124.4}}), "51.6 [9.82, 124]");
+  EXPECT_EQ(text_of({0.5, "ratio"}), "0.50");
   EXPECT_EQ(text_of({0.643, "share"}), "64 %");
   EXPECT_EQ(text_of({0.0643, "share"}), "6.4 %");
   EXPECT_EQ(text_of({12, "1"}), "12");

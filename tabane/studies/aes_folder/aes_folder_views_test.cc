@@ -151,7 +151,7 @@ TEST(AesFolderTables, LimitSaysWhereNoDifferenceIsSeen) {
 
 TEST(AesFolderTables, OutliersAreCountedByTheReportsRuleAndByTheFarFence) {
   EXPECT_EQ(row_of(view_of(record_of(points_with_outliers()), kOutliers), 0),
-            (std::vector<std::string>{"100 x 1 MiB", "40", "1", "2", "11.00", "2", "3.02 s",
+            (std::vector<std::string>{"100 x 1 MiB", "40", "1", "2", "11.0", "2", "3.02 s",
                                       "2.00 s", "23 (10 threads), 25 (20 threads)"}));
 }
 

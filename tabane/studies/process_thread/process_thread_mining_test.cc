@@ -99,7 +99,7 @@ TEST(MiningViews, GainStandsBesideTheReports) {
   EXPECT_EQ(row[0], "values");
   EXPECT_EQ(row[7].substr(0, 4), "1.28");
   EXPECT_EQ(row[8].substr(0, 4), "1.60");
-  EXPECT_EQ(row[9], "14.50");
+  EXPECT_EQ(row[9], "14.5");
   const Result* gain = record.find("process_thread.gain.mining-values.glibc");
   ASSERT_NE(gain, nullptr);
   EXPECT_DOUBLE_EQ(*gain->value, 1.6);

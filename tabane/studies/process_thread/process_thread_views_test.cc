@@ -126,7 +126,7 @@ TEST(ProcessThreadViews, SharesAreNumbersNextToTheReports) {
   EXPECT_EQ(texts[0], (std::vector<std::string>{"10 %", "large chunks", "2.00 ms", "1.33", "2.00",
                                                 "1.50", "–", "–"}));
   EXPECT_EQ(texts[1], (std::vector<std::string>{"100 %", "large chunks", "2.00 ms", "1.25", "2.00",
-                                                "1.60", "1.14", "10.60"}));
+                                                "1.60", "1.14", "10.6"}));
   const auto* curves = find_content<Curves>(record, "process_thread.shares");
   ASSERT_NE(curves, nullptr);
   EXPECT_EQ(curves->series[0].x, (std::vector<double>{10, 100}));
@@ -201,7 +201,7 @@ TEST(ProcessThreadViews, ForksAreExtrapolatedFromTheirLine) {
   EXPECT_NE(view.note.find("107 ms"), std::string::npos) << view.note;
   EXPECT_NE(view.note.find("10.7 s"), std::string::npos) << view.note;
   EXPECT_NE(view.note.find("whole seconds above 100 GB"), std::string::npos) << view.note;
-  EXPECT_EQ(row_of(view, 1)[6], "26.84");
+  EXPECT_EQ(row_of(view, 1)[6], "26.8");
   EXPECT_EQ(row_of(view, 0)[6], "–");  // never 0 for what was not measured
   EXPECT_EQ(row_of(view, 1)[7], "30.0 µs");
 }
