@@ -4,6 +4,7 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <numeric>
 #include <string>
 #include <string_view>
@@ -59,5 +60,9 @@ struct SimulatedRun {
 // Fills `run`, which outlives launch(), when all ranks have returned. transport: Comm::transport()
 // of any rank; nothing before the call is recorded. Does nothing where time is real.
 void record_run(Transport& transport, SimulatedRun& run);
+
+// Calls `check` whenever a rank computes or waits: what it throws ends the run, and launch() throws
+// it. transport, and where time is real: as record_run().
+void check_run(Transport& transport, std::function<void()> check);
 
 }  // namespace tabane::comm

@@ -20,6 +20,8 @@ namespace {
 
 constexpr int kSlices = 5;
 
+thread_local std::uint64_t requests = 0;
+
 // The same moment on both clocks: the system clock was read somewhere inside ticks ± half_width.
 struct Moment {
   double ticks = 0;
@@ -128,6 +130,7 @@ double tick_rate_change(double seconds) {
 }
 
 const TickRate& tick_rate() {
+  ++requests;
   static const TickRate rate = calibrate_ticks();
   return rate;
 }
@@ -152,12 +155,17 @@ TickOverhead tick_overhead() {
 }
 
 Clock& tick_clock() {
+  ++requests;
   static TickClock& clock = *new TickClock;
   return clock;
 }
 
+std::uint64_t clock_requests() { return requests; }
+
 RunningShare::RunningShare()
-    : wall_(seconds_of(CLOCK_MONOTONIC)), cpu_(seconds_of(CLOCK_THREAD_CPUTIME_ID)) {}
+    : wall_(seconds_of(CLOCK_MONOTONIC)), cpu_(seconds_of(CLOCK_THREAD_CPUTIME_ID)) {
+  ++requests;
+}
 
 double RunningShare::share() const {
   const double cpu = seconds_of(CLOCK_THREAD_CPUTIME_ID) - cpu_;

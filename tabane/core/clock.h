@@ -75,6 +75,10 @@ class Clock {
 // The tick counter as a Clock. Lives as long as the process.
 Clock& tick_clock();
 
+// How often the calling thread has asked for tick_clock(), tick_rate() or a RunningShare. So a
+// simulation learns that its program reads a real clock.
+std::uint64_t clock_requests();
+
 // A sample during which a thread had less of its CPU than this says more about other programs than
 // about the work.
 inline constexpr double kLeastRunningShare = 0.9;

@@ -131,6 +131,13 @@ void MemoryCheck::on_ranks(comm::Comm& comm) const {
   if (under_mpi_) check_(comm.size(), comm::usable_memory_of_all(comm));
 }
 
+void watch(comm::Comm& comm, const SolverOptions& options) {
+  if (options.recorded != nullptr) comm::record_run(comm.transport(), *options.recorded);
+  comm::check_run(comm.transport(), [] {
+    if (StopOnSignal::requested()) throw lab::Stopped();
+  });
+}
+
 int solve_with_page(SolverOptions& options, const Given& given, const std::function<int()>& solve) {
   if (options.page.empty()) return solve();
   require_writable_directory(options.page, "--page");

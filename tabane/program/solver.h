@@ -84,6 +84,10 @@ lab::Json to_json(const solver::Solution& solution);
 void report(const SolverOptions& options, std::FILE* text_to,
             const std::function<std::string()>& text, const lab::Json& json);
 
+// On a simulated machine: fills options.recorded, and ends the run by lab::Stopped after Ctrl-C
+// where StopOnSignal catches that.
+void watch(comm::Comm& comm, const SolverOptions& options);
+
 // For solvers with machine_rows(): returns what solve() returns, which calls run_solver() with the
 // same options. With --page, first calls it for each machine of the page: with changes, and with
 // fewer ranks.
@@ -95,9 +99,7 @@ int run_solver(const SolverOptions& options, const comm::LaunchOptions& launch,
                const Solver<Answer>& solver) {
   const std::optional<Answer> answer = comm::launch_result<Answer>(launch, [&](comm::Comm& comm) {
     const AwaitedLine line(awaited_text(comm.size()), comm.rank() == 0 && !options.quiet);
-    if (options.recorded != nullptr && comm.rank() == 0) {
-      comm::record_run(comm.transport(), *options.recorded);
-    }
+    if (comm.rank() == 0) watch(comm, options);
     return solver.solve(comm);
   });
   if (!answer) return kOk;  // under MPI rank 0 reports

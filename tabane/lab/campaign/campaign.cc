@@ -33,7 +33,7 @@ void StepProgress::tell(const std::string& what, double share_of_step) {
 
 void StepProgress::show(const std::string& what, double share_of_step) {
   tell(what, share_of_step);
-  if (hooks_.stop_requested()) throw Stopped();
+  hooks_.throw_if_stopped();
 }
 
 void StepProgress::next_step() {

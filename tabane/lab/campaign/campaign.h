@@ -36,6 +36,11 @@ struct Hooks {
   std::function<void(const Result&)> on_first_result = [](const Result&) {};
   // After every probe, so that a lost session loses little.
   std::function<void(const Record&)> on_probe_done = [](const Record&) {};
+
+  // throws: Stopped.
+  void throw_if_stopped() const {
+    if (stop_requested()) throw Stopped();
+  }
 };
 
 // Steps of planned lengths. The remaining time follows from the plan, corrected by how the steps so

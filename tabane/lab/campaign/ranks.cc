@@ -7,6 +7,7 @@
 
 #include "tabane/comm/collectives.h"
 #include "tabane/comm/machine.h"
+#include "tabane/comm/simulated_run.h"
 #include "tabane/core/clock.h"
 #include "tabane/core/error.h"
 #include "tabane/core/measurement.h"
@@ -140,7 +141,7 @@ RankRunner forking_runner(const core::Topology& topology, int most_ranks) {
 }
 
 // A simulated machine is as fast each time.
-RankRunner simulating_runner(const RankOptions& options) {
+RankRunner simulating_runner(const RankOptions& options, const Hooks& hooks) {
   const comm::sim::Machine machine = comm::sim::machine_named(options.machine, options.most_ranks);
   const int most = machine.ranks();
   if (most < 2) throw core::UsageError("--machine: at least 2 ranks, as messages go between two");
@@ -155,10 +156,11 @@ RankRunner simulating_runner(const RankOptions& options) {
   runner.is_simulated = true;
   runner.most_ranks = most;
   runner.setting = [](int) { return comm::Setting::native; };
-  runner.run = [name = comm::sim::name_in_shape(options.machine, shape.rows, shape.columns)](
-                   int ranks, const std::vector<RankWorkload>& workloads,
-                   const Effort& /*effort*/) {
+  runner.run = [name = comm::sim::name_in_shape(options.machine, shape.rows, shape.columns),
+                &hooks](int ranks, const std::vector<RankWorkload>& workloads,
+                        const Effort& /*effort*/) {
     const std::function<RankSamples(comm::Comm&)> rank = [&](comm::Comm& comm) {
+      comm::check_run(comm.transport(), [&hooks] { hooks.throw_if_stopped(); });
       comm::Grid grid(comm);
       return measure_rounds(grid, workloads, {.fewest = 1, .most = 1}, 0);
     };
@@ -201,8 +203,8 @@ RankRunner mpi_runner(comm::Comm& world, int most_ranks) {
 }  // namespace
 
 void with_ranks(const core::Topology& topology, const RankOptions& options,
-                const std::function<void(const RankRunner&)>& body) {
-  if (!options.machine.empty()) return body(simulating_runner(options));
+                const std::function<void(const RankRunner&)>& body, const Hooks& hooks) {
+  if (!options.machine.empty()) return body(simulating_runner(options, hooks));
   check(options);
   const comm::TransportKind kind = options.transport == comm::TransportKind::automatic
                                        ? comm::detect_transport()

@@ -85,10 +85,11 @@ struct RankRunner {
   int pus = 0;  // that the ranks share; 0: not known
 };
 
-// Calls body with a runner for the transport of the options; under MPI all its processes do.
+// Calls body with a runner for the transport of the options; under MPI all its processes do. hooks:
+// end a simulated run that is under way.
 // throws: core::UsageError if there are not two ranks, or fewer than wanted.
 void with_ranks(const core::Topology& topology, const RankOptions& options,
-                const std::function<void(const RankRunner&)>& body);
+                const std::function<void(const RankRunner&)>& body, const Hooks& hooks = {});
 
 // Numbers of ranks to measure: powers of two and `most`.
 std::vector<int> plan_ranks(int most);

@@ -208,9 +208,9 @@ void add_views(Record& record, const Simulation& simulation, const Points& point
                {Activity::send, Activity::receive, Activity::collective});
   add_timeline(record, run, "timeline.wait", "When each rank waits", {Activity::wait});
   for (const std::string& warning : run.warnings) {
-    record.warnings.push_back({"not_simulated", warning,
-                               "the program depends on time that is not the machine's",
-                               "tell Comm::compute() what takes time, and wait only for messages"});
+    record.warnings.push_back(
+        {"not_simulated", warning, "the program depends on time that is not the machine's",
+         "tell Comm::compute() what takes time, wait only for messages, and read Comm::now()"});
   }
 }
 

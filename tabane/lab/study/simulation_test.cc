@@ -118,6 +118,13 @@ TEST(Simulation, KeepsWhatIsKnownWhenItIsStopped) {
   EXPECT_EQ(record.results.size(), 2);
   hooks.stop_requested = [] { return true; };
   EXPECT_THROW(simulated(simulation(), hooks), Stopped);
+  int runs = 0;
+  Simulation stopped = simulation();
+  stopped.run = [&](const std::string& machine, const std::string& changes) {
+    if (++runs == 4) throw Stopped();
+    return program(machine, changes);
+  };
+  EXPECT_EQ(simulated(stopped).results.size(), 3);
 }
 
 }  // namespace

@@ -332,7 +332,7 @@ std::optional<Record> run_ap1000(const core::Topology& topology, const Ap1000Opt
   const double most =
       options.most_seconds > 0 ? options.most_seconds : (is_simulated ? 60 : 2) * budget;
   std::optional<Record> shown;
-  with_ranks(topology, options.ranks, [&](const RankRunner& runner) {
+  const auto body = [&](const RankRunner& runner) {
     Campaign campaign(runner.shows ? hooks : Hooks{});
     campaign.add(rank_block(runner, 2, "ping-pong", ping_pongs(runner.shares_memory)));
     std::vector<ap1000::Distance> distances;
@@ -357,7 +357,8 @@ std::optional<Record> run_ap1000(const core::Topology& topology, const Ap1000Opt
                       {runner.transport, runner.pus, std::move(distances), runner.is_simulated});
     shown = study.finish();
     if (is_simulated) tell_simulated(*shown, options.ranks.machine);
-  });
+  };
+  with_ranks(topology, options.ranks, body, hooks);
   return shown;
 }
 

@@ -103,19 +103,21 @@ Block Plan::block_of(const Application& application, int n) {
   }
   const bool quick = options_.quick;
   const double usual = quick ? 2 : 12;
-  Effort effort{.fewest = quick ? 2 : 3,
-                .most = quick ? 3 : 12,
-                .budget_seconds = options_.block_seconds > 0 ? options_.block_seconds : usual,
-                .warmups = 1};
-  if (is_simulated_) {
-    effort.fewest = effort.most = 1;
-    effort.warmups = 0;
-  }
+  const Effort effort{.fewest = quick ? 2 : 3,
+                      .most = quick ? 3 : 12,
+                      .budget_seconds = options_.block_seconds > 0 ? options_.block_seconds : usual,
+                      .warmups = 1};
   Block block{.what = fmt::format("{}, {} {}", application.title, n, application.size),
               .planned_seconds = effort.budget_seconds};
   for (const Contender& one : contenders) block.points.push_back(one.factors);
-  block.body = [contenders = std::move(contenders), effort](Visit& visit) {
-    visit.in_turn(contenders, effort);
+  block.body = [contenders = std::move(contenders), effort, this](Visit& visit) {
+    if (!is_simulated_) return visit.in_turn(contenders, effort);
+    double done = 0;  // a time that is known stays, and is the same each time
+    for (const Contender& one : contenders) {
+      visit.show(done++ / static_cast<double>(contenders.size()));
+      const Sample sample = one.measure();
+      visit.add(one.factors, {sample.seconds}, sample.beside);
+    }
   };
   return block;
 }
@@ -243,8 +245,9 @@ std::optional<Record> run_ap1000_applications(const core::Topology& topology,
     there.grid = {machine.rows, machine.columns};
     comm::sim::scale(machine, options.conventional);  // throws before anything runs
     return measure(topology, there, plan_simulated_ranks(machine.ranks()),
-                   *simulating_runner(there.ranks.machine, options.conventional), kSimulated,
-                   hooks);
+                   *simulating_runner(there.ranks.machine, options.conventional,
+                                      [&hooks] { hooks.throw_if_stopped(); }),
+                   kSimulated, hooks);
   }
   int most = options.ranks.most_ranks;
   if (options.grid != comm::GridShape{}) {

@@ -154,6 +154,22 @@ TEST(SimulatedAp1000, ShowsThePublishedPoints) {
   const Curves& curves = std::get<Curves>(chart->content);
   EXPECT_EQ(curves.series.size(), 4U + 1);
   EXPECT_EQ(curves.series.back().x, std::vector<double>{16});
+  const auto patches = std::ranges::find(
+      record.views, "SLALOM: patches in the time given, over ranks", &View::title);
+  ASSERT_NE(patches, record.views.end());
+  EXPECT_EQ(std::get<Curves>(patches->content).series.back().y, (std::vector<double>{1067, 1666}));
+}
+
+// Times that are known when the user stops stay, also of a problem with some sets only.
+TEST(SimulatedAp1000, StopsWithinARun) {
+  int shown = 0, asked = 0;
+  Hooks hooks;
+  hooks.progress = [&](const std::string&, double, double) { ++shown; };
+  hooks.stop_requested = [&] { return shown == 3 && ++asked > 100; };  // in the second run
+  const Record record = *run_ap1000_applications(
+      core::Topology::detect(), {.quick = true, .ranks = {.machine = "ap1000:2x2"}}, hooks);
+  EXPECT_FALSE(record.complete);
+  EXPECT_EQ(record.results.size(), 1U);
 }
 
 TEST(Ap1000Applications, RefusesOptionsThatCannotBe) {

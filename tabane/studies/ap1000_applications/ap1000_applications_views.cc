@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cstdlib>
 #include <iterator>
 
 #include "tabane/comm/collective/choice.h"
@@ -182,16 +183,22 @@ Pick with_set(const MechanismSet& set) {
   });
 }
 
-// The report's rates of an application, of one size or of all.
-Curve reported_rates(const StudyViews& views, const Application& application, std::string size) {
+double rate_in_report(const Result& run) { return *run.number_detail("operations_per_second"); }
+
+// Of ap1000.applications.slalom.n1067.ranks16.
+double size_in_report(const Result& run) {
+  return std::strtod(run.name.c_str() + run.name.find(".n") + 2, nullptr);
+}
+
+// Something of the report's runs of an application over ranks. size: "n1000."; empty: of all sizes.
+Curve reported(const StudyViews& views, const Application& application, const std::string& size,
+               double (*of)(const Result& run) = rate_in_report) {
   Curve then{.name = application.title + " on the AP1000 (1992)",
              .role = Role::published,
              .joined = false};
-  if (!size.empty()) size += ".";
-  for (const Result& result : views.report.results) {
-    if (!result.name.starts_with("ap1000.applications." + application.name + "." + size)) continue;
-    add_place(then, *result.number_detail("ranks"), *result.number_detail("operations_per_second"),
-              {});
+  for (const Result& run : views.report.results) {
+    if (!run.name.starts_with("ap1000.applications." + application.name + "." + size)) continue;
+    add_place(then, *run.number_detail("ranks"), of(run), {});
   }
   return then;
 }
@@ -208,7 +215,7 @@ void rate_chart(const StudyViews& views, const ApplicationPoints& of, bool is_si
                                views.points, rows, "ranks"));
   }
   if (is_simulated) {
-    add_curve(curves, reported_rates(views, of.application, fmt::format("n{}", n)));
+    add_curve(curves, reported(views, of.application, fmt::format("n{}.", n)));
   }
   views.chart(of.application.name + ".rate", std::move(curves), of.values(n), "rate");
 }
@@ -228,7 +235,7 @@ void then_and_now_chart(const StudyViews& views, bool is_simulated) {
                  "ranks");
     here.colour = colour;
     add_curve(curves, std::move(here));
-    Curve then = reported_rates(views, application, "");
+    Curve then = reported(views, application, "");
     then.colour = colour;
     add_curve(curves, std::move(then));
   }
@@ -251,10 +258,12 @@ void largest_views(const StudyViews& views, bool is_simulated) {
                {"rate", rate_of({}, "FLOP/s", operations_of)}},
               combinations(views.points, {"ranks", "mechanisms", "seconds"}, largest));
   Curves curves{{"ranks", "1", false}, {"patches", "1", false}, {}};
-  for (const MechanismSet& set : applications(is_simulated).back().sets) {
+  const Application& box = applications(is_simulated).back();
+  for (const MechanismSet& set : box.sets) {
     add_curve(curves, curve_of(set.name, shown_of(with_set(set), patches), views.points,
                                combinations(views.points, {"ranks", "seconds"}, largest), "ranks"));
   }
+  if (is_simulated) add_curve(curves, reported(views, box, "", size_in_report));
   views.chart("slalom.patches", std::move(curves), {}, "patches");
 }
 

@@ -11,6 +11,7 @@
 #include "tabane/comm/collective/calls.h"
 #include "tabane/comm/collectives.h"
 #include "tabane/comm/launch.h"
+#include "tabane/comm/simulated_run.h"
 #include "tabane/comm/transport/conventional.h"
 #include "tabane/core/clock.h"
 #include "tabane/core/file.h"
@@ -184,16 +185,21 @@ class ForkingRunner : public Runner {
 
 class SimulatingRunner : public Runner {
  public:
-  SimulatingRunner(std::string machine, std::string conventional)
-      : machine_(std::move(machine)), conventional_(std::move(conventional)) {}
+  SimulatingRunner(std::string machine, std::string conventional, std::function<void()> check)
+      : machine_(std::move(machine)),
+        conventional_(std::move(conventional)),
+        check_(std::move(check)) {}
 
   Outcome solve(const Run& run) override {
     comm::LaunchOptions options{.machine = machine_with(machine_, run.ranks)};
     if (!set_of(run).messages) options.machine_changes = conventional_;
     options.choice_rules = rules_of(run);
     comm::CallCounter counter;
-    return comm::launch_result<Outcome>(
-               options, [&](comm::Comm& comm) { return solve_on(comm, run, inputs(), counter); })
+    return comm::launch_result<Outcome>(options,
+                                        [&](comm::Comm& comm) {
+                                          comm::check_run(comm.transport(), check_);
+                                          return solve_on(comm, run, inputs(), counter);
+                                        })
         .value();
   }
   double product_rate(int ranks) override {
@@ -205,6 +211,7 @@ class SimulatingRunner : public Runner {
 
  private:
   std::string machine_, conventional_;
+  std::function<void()> check_;
 };
 
 // What rank 0 has all ranks do. run.ranks 0: nothing more; run.n 0: the rate of products.
@@ -325,8 +332,10 @@ Pictures Runner::pictures() const {
 
 std::unique_ptr<Runner> forking_runner() { return std::make_unique<ForkingRunner>(); }
 
-std::unique_ptr<Runner> simulating_runner(std::string machine, std::string conventional) {
-  return std::make_unique<SimulatingRunner>(std::move(machine), std::move(conventional));
+std::unique_ptr<Runner> simulating_runner(std::string machine, std::string conventional,
+                                          std::function<void()> check) {
+  return std::make_unique<SimulatingRunner>(std::move(machine), std::move(conventional),
+                                            std::move(check));
 }
 
 void run_on(comm::Comm& world, const std::function<void(Runner&)>& body) {

@@ -177,19 +177,27 @@ void tell_published(Panel& panel) {
                   .samples = {ratio}});
     });
   }
-  const std::string question = "scg -n 400 --machine ap1000:16x32, on this computer";
-  if (!panel.wants(question)) return;
-  panel.part(question, [&] {
-    const double begin = core::tick_clock().now();
-    solver_run(panel.settings(), folder / "run.json", "", "scg -n 400 --machine ap1000:16x32", 1)
-        .timed(1);
-    const double seconds = core::tick_clock().now() - begin;
-    panel.tell({.question = question,
-                .unit = "s",
-                .figure = "time",
-                .value = seconds,
-                .limit = 120,
-                .samples = {seconds}});
+}
+
+// What a simulated run takes this computer.
+void tell_cost(Panel& panel) {
+  constexpr const char* kQuestion = "scg -n 400 --machine ap1000:16x32, on this computer";
+  if (!panel.wants(kQuestion)) return;
+  const std::string& program = panel.settings().program;
+  if (program.empty()) return panel.skip(kQuestion, "tabane was not found");
+  panel.part(kQuestion, [&] {
+    const Usage used =
+        run_command({program, "scg", "-n", "400", "--machine", "ap1000:16x32", "-q"});
+    const auto tell = [&](const char* figure, const char* unit, double value, double limit) {
+      panel.tell({.question = kQuestion,
+                  .unit = unit,
+                  .figure = figure,
+                  .value = value,
+                  .limit = limit,
+                  .samples = {value}});
+    };
+    tell("time", "s", used.wall_seconds, 120);
+    tell("peak memory", "B", static_cast<double>(used.peak_resident_bytes), 0x1p32);
   });
 }
 
@@ -198,6 +206,7 @@ const RegisteredTopic kTopic({"simulate", "simulated machines", [](Panel& panel)
                                 tell_like_simgrid(panel);
                                 tell_predictions(panel);
                                 tell_published(panel);
+                                tell_cost(panel);
                               }});
 
 }  // namespace

@@ -41,7 +41,7 @@ std::vector<Neighbour> neighbours(const comm::sim::Machine& machine, int rank, i
 }  // namespace
 
 comm::SimulatedRun simulate_halo(const std::string& name, const std::string& changes,
-                                 const Halo& halo) {
+                                 const Halo& halo, const std::function<void()>& check) {
   const comm::sim::Machine machine = comm::sim::machine_named(name, 0);
   if (halo.side < std::max(machine.rows, machine.columns)) {
     throw core::UsageError(fmt::format(
@@ -51,7 +51,10 @@ comm::SimulatedRun simulate_halo(const std::string& name, const std::string& cha
   }
   comm::SimulatedRun run;
   comm::launch({.machine = name, .machine_changes = changes}, [&](comm::Comm& comm) {
-    if (comm.rank() == 0) comm::record_run(comm.transport(), run);
+    if (comm.rank() == 0) {
+      comm::record_run(comm.transport(), run);
+      comm::check_run(comm.transport(), check);
+    }
     const int rows = share(halo.side, machine.rows, comm.rank() / machine.columns);
     const int columns = share(halo.side, machine.columns, comm.rank() % machine.columns);
     const std::vector<Neighbour> all = neighbours(machine, comm.rank(), rows, columns);

@@ -1,6 +1,7 @@
 // A halo exchange on a simulated machine: what most solvers on meshes do in each step.
 #pragma once
 
+#include <functional>
 #include <string>
 
 #include "tabane/comm/simulated_run.h"
@@ -16,9 +17,9 @@ struct Halo {
   double operations = 24, bytes = 56;  // per point, as in an iteration of tabane scg
 };
 
-// machine, changes: as comm::LaunchOptions. throws: core::UsageError as comm::launch(), and if the
-// mesh has fewer rows or columns than the machine.
+// machine, changes: as comm::LaunchOptions. check: as comm::check_run(). throws: core::UsageError
+// as comm::launch(), and if the mesh has fewer rows or columns than the machine.
 comm::SimulatedRun simulate_halo(const std::string& machine, const std::string& changes,
-                                 const Halo& halo);
+                                 const Halo& halo, const std::function<void()>& check = {});
 
 }  // namespace tabane::simulate

@@ -78,7 +78,8 @@ lab::Record run(const core::Topology& topology, const SimulateOptions& options,
                         .times = static_cast<double>(halo.steps),
                         .run =
                             [&](const std::string& name, const std::string& changes) {
-                              return simulate::simulate_halo(name, changes, halo);
+                              return simulate::simulate_halo(name, changes, halo,
+                                                             [&] { hooks.throw_if_stopped(); });
                             }},
                        hooks);
 }

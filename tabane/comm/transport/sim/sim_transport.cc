@@ -52,6 +52,12 @@ struct Place {
                .at = at,
                .path = {}});
   }
+  Message take(int from, const Label& label) const {
+    Receive receive{group->id, from, label, {}};
+    world.begin(self(), receive);
+    world.finish(self(), *group, receive);
+    return std::move(*receive.message);
+  }
   // After a message was taken.
   void receive(const Message& message, const Law& law) const {
     if (is_free(message.arrival.tag)) return;
@@ -165,11 +171,8 @@ class SimCollectives : public NativeCollectives {
       self.spend(Activity::collective, occupied);
       return;
     }
-    Receive receive{place_.group->id, root, label, {}};
     self.spend(Activity::collective, occupied);
-    place_.world.begin(self, receive);
-    place_.world.finish(self, *place_.group, receive);
-    const Message& message = *receive.message;
+    const Message message = place_.take(root, label);
     check_fits({root, {}, message.bytes->size()}, {place_.rank, {}, bytes.size()}, kBroadcastTag);
     copy(*message.bytes, bytes);
   }
@@ -320,13 +323,11 @@ class SimTransport : public Transport {
     return std::make_unique<SimReceive>(place_, from, label, into);
   }
   std::unique_ptr<Parcel> recv_parcel(int from, const Label& label) override {
-    Receive receive{place_.group->id, from, label, {}};
-    place_.world.begin(self(), receive);
-    place_.world.finish(self(), *place_.group, receive);
-    const Arrival& got = receive.message->arrival;
+    Message message = place_.take(from, label);
+    const Arrival& got = message.arrival;
     check_fits({got.source, got.type, got.bytes}, {rank(), label.type, got.bytes}, got.tag);
-    place_.receive(*receive.message, machine().receive_pointer);
-    return std::make_unique<SimParcel>(std::move(*receive.message));
+    place_.receive(message, machine().receive_pointer);
+    return std::make_unique<SimParcel>(std::move(message));
   }
   bool probe(int from, const Label& label, Arrival& arrival) override {
     place_.world.throw_if_failed();
@@ -354,6 +355,7 @@ class SimTransport : public Transport {
 
   double now() override { return self().now * 1e-6; }
   void compute(const Work& work) override {
+    place_.world.check();
     const auto& laws = machine().compute;
     std::string_view kind = work.kind;
     auto found = laws.find(kind);
@@ -402,6 +404,12 @@ namespace tabane::comm {
 void record_run(Transport& transport, SimulatedRun& run) {
   if (auto* const simulated = dynamic_cast<sim::SimTransport*>(&transport)) {
     simulated->world().record(run);
+  }
+}
+
+void check_run(Transport& transport, std::function<void()> check) {
+  if (auto* const simulated = dynamic_cast<sim::SimTransport*>(&transport)) {
+    simulated->world().check_with(std::move(check));
   }
 }
 

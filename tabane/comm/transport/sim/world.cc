@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <numeric>
 
+#include "tabane/core/clock.h"
 #include "tabane/core/error.h"
 
 namespace tabane::comm::sim {
@@ -25,13 +26,6 @@ bool fits(int group, int from, const Label& label, const Message& message) {
 }
 bool fits(const Receive& receive, const Message& message) {
   return fits(receive.group, receive.from, receive.label, message);
-}
-
-// How often the calling thread has given up its CPU: it slept, or waited for something.
-long waits_of_thread() {
-  rusage usage{};
-  getrusage(RUSAGE_THREAD, &usage);
-  return usage.ru_nvcsw;
 }
 
 }  // namespace
@@ -84,12 +78,31 @@ void World::run(const std::function<void(int)>& f) {
     one->fiber = std::make_unique<Fiber>([this, &self = *one, &f] { live(self, f); });
     enqueue(*one, 0);
   }
-  const long waits = waits_of_thread();
+  const Use before = Use::now();
   main_.switch_to(*take_next().fiber);
-  if (run_ != nullptr) fill_run(waits_of_thread() - waits);
+  if (run_ != nullptr) fill_run(before);
   if (!failure_) return;
   if (failure_->thrown) std::rethrow_exception(failure_->thrown);
   throw core::Error(failure_->text);
+}
+
+World::Use World::Use::now() {
+  rusage usage{};
+  getrusage(RUSAGE_THREAD, &usage);
+  return {usage.ru_nvcsw, core::clock_requests()};
+}
+
+void World::check_with(std::function<void()> check) { check_ = std::move(check); }
+
+void World::check() {
+  if (check_ && !failure_) {
+    try {
+      check_();
+    } catch (...) {
+      fail(-1, "the run was ended", std::current_exception());
+    }
+  }
+  throw_if_failed();
 }
 
 void World::record(SimulatedRun& run) {
@@ -97,7 +110,7 @@ void World::record(SimulatedRun& run) {
   for (const auto& one : ranks_) one->timeline = std::make_unique<Timeline>();
 }
 
-void World::fill_run(long waits) const {
+void World::fill_run(const Use& before) const {
   constexpr double kMicrosecond = 1e-6;
   const auto later = [](const auto& a, const auto& b) { return a->now < b->now; };
   const Rank& last = **std::ranges::max_element(ranks_, later);
@@ -117,11 +130,16 @@ void World::fill_run(long waits) const {
   }
   // Fewer may be those of one rank that reads a file for all, or the system's for a page of memory.
   constexpr long kFewWaits = 16;
+  const Use after = Use::now();
+  const long waits = after.waits - before.waits;
   if (waits >= std::max(kFewWaits, static_cast<long>(ranks_.size()))) {
     run_->warnings.push_back(
         fmt::format("the program slept {} times, or waited for files or other threads: that takes "
                     "no time on the machine",
                     waits));
+  }
+  if (after.clock_requests > before.clock_requests) {
+    run_->warnings.push_back("the program reads a real clock: its time is that of this computer");
   }
 }
 
@@ -304,7 +322,7 @@ void World::wait(Rank& self, const Awaited& awaited, bool all_events, const Rece
                  const std::function<bool(bool)>& ready) {
   for (;;) {
     const bool all = all_events || self.receives_from_any > 0 || self.backgrounds.progresses();
-    throw_if_failed();
+    check();
     if (all) {
       yield(self);
       if (self.receives_from_any > 0) match_arrived(self, self.now);

@@ -96,7 +96,8 @@ class World {
   // failed first, whose number is then in failed(); core::Error if ranks wait for each other.
   void run(const std::function<void(int)>& f);
   int failed() const { return failure_ ? failure_->rank : -1; }
-  void record(SimulatedRun& run);  // as record_run()
+  void record(SimulatedRun& run);                // as record_run()
+  void check_with(std::function<void()> check);  // as check_run()
 
   const Machine machine;
 
@@ -162,6 +163,8 @@ class World {
   void wake(Rank& one, double at);
 
   void throw_if_failed() const;
+  // The same, after a call of what check_run() has given.
+  void check();
 
  private:
   using State = Rank::State;
@@ -170,6 +173,12 @@ class World {
     std::string text;
     std::exception_ptr thrown;
   };
+  // What the calling thread has done that is not simulated.
+  struct Use {
+    long waits;  // it gave up its CPU: slept, or waited for something
+    std::uint64_t clock_requests;
+    static Use now();
+  };
   struct Forming {
     std::shared_ptr<GroupState> group;
     int joined = 0;
@@ -177,7 +186,7 @@ class World {
 
   static bool waits_for(const Rank& one, int number);
   void live(Rank& self, const std::function<void(int)>& f);
-  void fill_run(long waits) const;
+  void fill_run(const Use& before) const;
   void fail(int rank, std::string text, std::exception_ptr thrown);
   void enqueue(Rank& one, double at);
   Rank& take_next();  // from the queue; its clock is then what it waited for
@@ -199,6 +208,7 @@ class World {
   std::map<std::pair<int, std::vector<int>>, Forming> forming_;  // by parent and members
   std::optional<Failure> failure_;
   SimulatedRun* run_ = nullptr;  // what is to be filled
+  std::function<void()> check_;
 };
 
 }  // namespace tabane::comm::sim

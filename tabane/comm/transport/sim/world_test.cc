@@ -12,6 +12,7 @@
 #include "tabane/comm/machine.h"
 #include "tabane/comm/runners_test.h"
 #include "tabane/comm/simulated_run.h"
+#include "tabane/core/clock.h"
 
 namespace tabane::comm {
 namespace {
@@ -332,6 +333,46 @@ TEST(SimulatedMachine, WarnsOfSleep) {
   bool is_silent = false;
   for (int i = 0; i < 100 && !is_silent; ++i) is_silent = warnings(1).empty();
   EXPECT_TRUE(is_silent);
+}
+
+TEST(SimulatedMachine, WarnsOfARealClock) {
+  const auto warnings = [](bool is_real) {
+    SimulatedRun run;
+    launch({.machine = "ap1000:1x2"}, [&](Comm& comm) {
+      if (comm.rank() == 1) return;
+      record_run(comm.transport(), run);
+      require((is_real ? core::tick_clock().now() : comm.now()) >= 0);
+    });
+    return run.warnings;
+  };
+  EXPECT_EQ(warnings(false), std::vector<std::string>());
+  ASSERT_EQ(warnings(true).size(), 1);
+  require_contains(warnings(true)[0], "reads a real clock");
+}
+
+// Also a rank that is alone, or that waits in a collective, is asked; all ranks are unwound.
+TEST(SimulatedMachine, EndsByWhatACheckThrows) {
+  struct Enough {};
+  for (const char* const machine : {"ap1000:1x1", "ap1000:4x4"}) {
+    int checks = 0, unwound = 0, steps = 0;
+    const auto run = [&](Comm& comm) {
+      struct Guard {
+        int& count;
+        ~Guard() { ++count; }
+      } const guard{unwound};
+      check_run(comm.transport(), [&] {
+        if (++checks > 100) throw Enough();
+      });
+      for (; steps < 10'000; ++steps) {
+        if (comm.size() == 1) comm.compute({.operations = 100});
+        barrier(comm);
+      }
+    };
+    EXPECT_THROW(launch({.machine = machine}, run), Enough) << machine;
+    EXPECT_EQ(checks, 101) << machine;
+    EXPECT_LE(steps, 101) << machine;
+    EXPECT_EQ(unwound, sim::machine_named(machine, 0).ranks());
+  }
 }
 
 // Comparing what ranks call takes none of the machine's time. (In calls that do not block, it may
