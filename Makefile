@@ -13,7 +13,8 @@ configure = @cmake/configure.sh $(1)
 compile = @cmake/announce.sh $(JOBS) "$(1)" "$(2)"; \
   cmake --build build --parallel $(JOBS) $(1:%=--target %)
 
-.PHONY: build help setup survey study test tsan bench lint new-study new-tool install clean
+.PHONY: build help setup survey study test tsan bench lint new-study new-tool install package \
+  test-package docs clean
 .NOTPARALLEL:
 
 build: ## build the program and the libraries (default)
@@ -22,10 +23,10 @@ build: ## build the program and the libraries (default)
 	$(call compile)
 
 help: ## list the targets
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-9s %s\n", $$1, $$2 }' Makefile
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' Makefile
 
 setup: ## install the packages for everything
-	$(call setup,survey study test bench)
+	$(call setup,survey study test bench package docs)
 
 survey: ## find this machine's limits, write tabane-report/ (ARGS=--quick: shorter)
 	$(call setup,survey)
@@ -81,5 +82,19 @@ install: ## install into PREFIX (/usr/local), below DESTDIR if set
 	$(call compile)
 	cmake --install build
 
-clean: ## remove build/ and build-tsan/
-	cmake -E rm -rf build build-tsan
+package: ## make Debian packages and a tarball that runs anywhere, in build-package/packages/
+	$(call setup,survey package)
+	JOBS=$(JOBS) packaging/make.sh
+
+test-package: ## try them in fresh Debians and an Ubuntu (as root)
+	$(call setup,package)
+	packaging/try.sh
+
+docs: ## make the documents as pages that open offline, in build/site/
+	$(call setup,survey docs)
+	$(call configure)
+	$(call compile,tabane_documents)
+	docs/site/make.py build build/site
+
+clean: ## remove build/, build-tsan/ and build-package/
+	cmake -E rm -rf build build-tsan build-package

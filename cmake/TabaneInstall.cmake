@@ -15,9 +15,9 @@ target_link_libraries(tabane_all INTERFACE ${modules})
 install(
   TARGETS ${modules} tabane_all
   EXPORT tabane
-  ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR}
-  FILE_SET HEADERS DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
-set(package DESTINATION ${CMAKE_INSTALL_LIBDIR}/cmake/tabane)
+  ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR} COMPONENT dev
+  FILE_SET HEADERS DESTINATION ${CMAKE_INSTALL_INCLUDEDIR} COMPONENT dev)
+set(package DESTINATION ${CMAKE_INSTALL_LIBDIR}/cmake/tabane COMPONENT dev)
 install(EXPORT tabane FILE tabaneTargets.cmake NAMESPACE tabane:: ${package})
 write_basic_package_version_file(tabaneConfigVersion.cmake COMPATIBILITY SameMinorVersion)
 install(FILES cmake/tabaneConfig.cmake ${PROJECT_BINARY_DIR}/tabaneConfigVersion.cmake ${package})
@@ -29,10 +29,9 @@ list(JOIN modules " " pc_libraries)
 file(RELATIVE_PATH pc_prefix ${CMAKE_INSTALL_FULL_LIBDIR}/pkgconfig ${CMAKE_INSTALL_PREFIX})
 file(RELATIVE_PATH pc_includedir ${CMAKE_INSTALL_PREFIX} ${CMAKE_INSTALL_FULL_INCLUDEDIR})
 configure_file(cmake/tabane.pc.in tabane.pc @ONLY)
-install(FILES ${PROJECT_BINARY_DIR}/tabane.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
+install(FILES ${PROJECT_BINARY_DIR}/tabane.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig
+        COMPONENT dev)
 
-# Libraries that were found outside the system's folders are found again after installation.
-set_target_properties(tabane PROPERTIES INSTALL_RPATH_USE_LINK_PATH ON)
 install(TARGETS tabane RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
 
 # Man page and completions are made by the program itself, from the definitions of its options.
@@ -61,5 +60,30 @@ file(GLOB_RECURSE documents CONFIGURE_DEPENDS RELATIVE ${PROJECT_SOURCE_DIR} doc
      docs/*.json tabane/*.md)
 foreach(document IN LISTS documents ITEMS README.md GLOSSARY.md LICENSE)
   get_filename_component(folder ${document} DIRECTORY)
-  install(FILES ${document} DESTINATION ${CMAKE_INSTALL_DOCDIR}/${folder})
+  install(FILES ${document} DESTINATION ${CMAKE_INSTALL_DOCDIR}/${folder} COMPONENT doc)
 endforeach()
+install(FILES LICENSE DESTINATION ${CMAKE_INSTALL_DOCDIR} RENAME copyright)
+
+# Debian packages, made by CPack with the dependencies that dpkg-shlibdeps computes: the program and
+# its modules, those for an MPI apart, the libraries, and the documents.
+set(CPACK_GENERATOR DEB)
+set(CPACK_PACKAGE_CONTACT "The tabane authors <maintainers@users.noreply.github.com>")
+set(CPACK_PACKAGE_DESCRIPTION_SUMMARY "measures and tunes parallel machines")
+set(CPACK_PACKAGING_INSTALL_PREFIX ${CMAKE_INSTALL_PREFIX})
+set(CPACK_STRIP_FILES ON)
+set(CPACK_DEB_COMPONENT_INSTALL ON)
+set(CPACK_DEBIAN_FILE_NAME DEB-DEFAULT)
+set(CPACK_DEBIAN_COMPRESSION_TYPE xz)
+set(CPACK_DEBIAN_PACKAGE_SECTION science)
+set(CPACK_DEBIAN_PACKAGE_SHLIBDEPS ON)
+set(CPACK_DEBIAN_ENABLE_COMPONENT_DEPENDS ON)
+set(CPACK_DEBIAN_PROGRAM_PACKAGE_NAME tabane)
+set(CPACK_DEBIAN_PROGRAM_PACKAGE_DEPENDS libopenblas0-serial)  # computed: any libopenblas0
+set(CPACK_DEBIAN_PROGRAM_PACKAGE_RECOMMENDS gnuplot-nox)
+set(CPACK_DEBIAN_DEV_PACKAGE_NAME libtabane-dev)
+set(CPACK_DEBIAN_DEV_PACKAGE_DEPENDS "libfmt-dev, libhwloc-dev, libhwy-dev")
+set(CPACK_DEBIAN_DOC_PACKAGE_ARCHITECTURE all)
+foreach(mpi OPENMPI MPICH)
+  set(CPACK_COMPONENT_${mpi}_DEPENDS program)
+endforeach()
+include(CPack)

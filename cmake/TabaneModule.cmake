@@ -67,6 +67,10 @@ endfunction()
 # What programs load and do not link, and where it is, see core/loadable_module.h.
 add_custom_target(tabane_loaded)
 set(CMAKE_LIBRARY_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/lib)
+if(TABANE_PACKAGE)  # the program knows no build folder: there it finds them beside itself
+  set(CMAKE_LIBRARY_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR})
+  add_compile_options(-ffile-prefix-map=${PROJECT_SOURCE_DIR}/=)
+endif()
 
 # The libraries all of which the program holds. A module that is loaded finds them there: it links
 # none of them, although what it links depends on them.
@@ -93,8 +97,8 @@ function(tabane_verbs name in_program)
     get_property(held GLOBAL PROPERTY TABANE_HELD)
     list(JOIN held "," held)
     set_target_properties(
-      ${target} PROPERTIES PREFIX "" OUTPUT_NAME tabane_${name} INSTALL_RPATH_USE_LINK_PATH ON
-                           LINK_LIBRARY_OVERRIDE "held,${held}")
+      ${target}
+      PROPERTIES PREFIX "" OUTPUT_NAME tabane_${name} LINK_LIBRARY_OVERRIDE "held,${held}")
     target_link_libraries(${target} PRIVATE tabane::${name} tabane_build)
     target_link_options(${target} PRIVATE -Wl,-Bsymbolic-functions)
     install(TARGETS ${target} LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR}/tabane)
