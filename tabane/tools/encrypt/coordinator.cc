@@ -20,7 +20,6 @@
 #include "tabane/core/binding.h"
 #include "tabane/core/system_files.h"
 #include "tabane/core/temporary_file.h"
-#include "tabane/tools/encrypt/threads.h"
 
 namespace tabane::encrypt {
 namespace {
@@ -317,10 +316,10 @@ class UnitLedger : public UnitSource {
 };
 
 // Works until nobody has anything left to do.
-void work(JobState& job, const Plan& plan, crypto::Engine engine, const Hooks& hooks,
-          UnitLedger& units) {
+void work(JobState& job, const Plan& plan, const Hooks& hooks, UnitLedger& units,
+          const Coordinator::OwnThreads& threads) {
   do {
-    run_job_threads(job, plan, engine, hooks, nullptr, &units);
+    threads(plan, units);
     while (!units.is_over() && (job.stop || !units.has_units())) {
       if (hooks.stop_requested()) job.stop = true;
       units.tick();
@@ -330,19 +329,6 @@ void work(JobState& job, const Plan& plan, crypto::Engine engine, const Hooks& h
 }
 
 }  // namespace
-
-std::vector<unsigned> divide_pus(const std::vector<Hello>& ranks) {
-  std::map<std::pair<std::string, unsigned>, std::vector<std::size_t>> holders;
-  for (std::size_t rank = 0; rank < ranks.size(); ++rank) {
-    for (const unsigned pu : ranks[rank].pus) holders[{ranks[rank].machine, pu}].push_back(rank);
-  }
-  std::vector<unsigned> own(ranks.size(), 0);
-  for (const auto& [pu, who] : holders) {
-    ++own[*std::ranges::min_element(who, {}, [&](std::size_t rank) { return own[rank]; })];
-  }
-  for (unsigned& pus : own) pus = std::max(1u, pus);
-  return own;
-}
 
 Coordinator::Coordinator(comm::Comm* ranks) : comm_(ranks) {
   if (ranks != nullptr && ranks->size() > 1) mail_ = std::make_unique<RankMail>(*ranks);
@@ -433,7 +419,8 @@ void Coordinator::send_starts(Start start, const JobState& job) {
 void release_workers(comm::Comm& ranks) { Coordinator(&ranks).let_go(); }
 
 unsigned Coordinator::run(JobState& job, const Places& places, const Plan& plan,
-                          const PlanOptions& cut, crypto::Engine engine, const Hooks& hooks) {
+                          const PlanOptions& cut, crypto::Engine engine, const Hooks& hooks,
+                          const OwnThreads& threads) {
   started_ = true;
   threads_ = cut.threads > 0 ? std::vector<unsigned>(hellos_.size(), job.request.threads)
                              : threads_of(divide_pus(hellos_), plan.threads);
@@ -452,7 +439,7 @@ unsigned Coordinator::run(JobState& job, const Places& places, const Plan& plan,
   } catch (const core::LostError& error) {
     units.lose_all(error.what());
   }
-  work(job, own, engine, hooks, units);
+  work(job, own, hooks, units, threads);
   sign.reset();
   remarks_ = units.remarks();
   lost_ = units.lost();

@@ -2,6 +2,7 @@
 // to know, and what becomes of what they are given; and what the others do, which worker.cc has.
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <string>
 #include <vector>
@@ -13,10 +14,6 @@
 #include "tabane/tools/encrypt/plan.h"
 
 namespace tabane::encrypt {
-
-// For each rank, how many of its PUs are its own if ranks that share some share them fairly; at
-// least 1.
-std::vector<unsigned> divide_pus(const std::vector<Hello>& ranks);
 
 class Coordinator {
  public:
@@ -36,10 +33,12 @@ class Coordinator {
   int ranks();
   unsigned pus();
 
-  // As run_job_threads(), with all ranks; returns how many threads they were together. cut: what
-  // the plan was made with.
+  // Does the units of this rank's plan that the source gives.
+  using OwnThreads = std::function<void(const Plan& own, UnitSource& units)>;
+  // Does the job with all ranks; returns how many threads they were together. cut: what the plan
+  // was made with. engine: opens files.
   unsigned run(JobState& job, const Places& places, const Plan& plan, const PlanOptions& cut,
-               crypto::Engine engine, const Hooks& hooks);
+               crypto::Engine engine, const Hooks& hooks, const OwnThreads& threads);
 
   // Whether a rank ended, or says nothing any more; then nobody can wait for the others.
   bool lost() const { return lost_; }

@@ -219,7 +219,7 @@ class FilesJob {
   // Finds what an update would remove; changes nothing.
   JobReport run_dry() {
     if (request_.update) {
-      out_root_ = open_output_root(places_, request_).directory;
+      out_root_ = open_output_root(places_.out_path, is_tree_, request_.out).directory;
       job_.emplace(request_, places_.tree, in_root_, out_root_.get(), keys_);
       prepare_to_seal();
       outcome_.would_remove = sealed_->would_remove();
@@ -237,7 +237,7 @@ class FilesJob {
     if (places_.stream) {
       stream_ = core::open_stream(*places_.stream);
     } else if (request_.direction != Direction::verify) {
-      OutputRoot root = open_output_root(places_, request_);
+      OutputRoot root = open_output_root(places_.out_path, is_tree_, request_.out);
       out_root_ = std::move(root.directory);
       made_root_ = root.made;
       if (is_tree_) lock_tree();
@@ -291,7 +291,7 @@ class FilesJob {
     if (!out_root_.valid() || !request_.replaces()) return;
     if (sealed_ && sealed_->goes_on_from_an_end()) return;
     if (!is_tree_) {
-      outcome_.leftovers_removed = remove_leftovers_beside(places_, out_root_.get());
+      outcome_.leftovers_removed = remove_leftovers_beside(places_.tree, in_root_, out_root_.get());
       return;
     }
     Leftovers leftovers = remove_leftovers_of(*job_->out_tree, out_root_.get());
@@ -307,7 +307,10 @@ class FilesJob {
     if (ranks_.alone()) {
       run_job_threads(*job_, plan_, engine_, hooks_, compares ? &copies : nullptr);
     } else {
-      outcome_.threads = ranks_.run(*job_, places_, plan_, cut_, engine_, hooks_);
+      outcome_.threads = ranks_.run(*job_, places_, plan_, cut_, engine_, hooks_,
+                                    [this](const Plan& own, UnitSource& units) {
+                                      run_job_threads(*job_, own, engine_, hooks_, nullptr, &units);
+                                    });
       outcome_.lost_ranks = ranks_.lost();
       const bool left_something = !ranks_.remarks().empty() && out_root_.valid() && is_tree_;
       if (left_something) remove_leftovers_of(*job_->out_tree, out_root_.get());
@@ -327,10 +330,14 @@ class FilesJob {
   // Once the lock is gone, which changes the directory's times.
   void finish_directories_of_output() {
     if (!out_root_.valid()) return;
+    const WrittenTree written{request_,        places_.tree, in_root_,
+                              out_root_.get(), job_->modes,  made_root_};
     if (manifest_) {
-      restore(*job_, made_root_, outcome_.failures);
+      std::set<std::uint32_t> failed;
+      for (const auto& [file, what] : job_->failures()) failed.insert(file);
+      restore(written, *manifest_, failed, outcome_.failures);
     } else if (is_tree_ && job_->out_tree == &places_.tree) {
-      finish_directories(*job_, made_root_, outcome_.failures);
+      finish_directories(written, outcome_.failures);
     } else if (is_tree_ && made_root_) {
       close_root(out_root_.get(), outcome_.failures);
     }

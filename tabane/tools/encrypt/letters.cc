@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <chrono>
 #include <cstring>
+#include <map>
 #include <span>
 #include <thread>
 #include <utility>
@@ -91,6 +92,19 @@ void RankMail::flush() {
     if (posted.request) posted.request->wait();
   }
   posted_.clear();
+}
+
+std::vector<unsigned> divide_pus(const std::vector<Hello>& ranks) {
+  std::map<std::pair<std::string, unsigned>, std::vector<std::size_t>> holders;
+  for (std::size_t rank = 0; rank < ranks.size(); ++rank) {
+    for (const unsigned pu : ranks[rank].pus) holders[{ranks[rank].machine, pu}].push_back(rank);
+  }
+  std::vector<unsigned> own(ranks.size(), 0);
+  for (const auto& [pu, who] : holders) {
+    ++own[*std::ranges::min_element(who, {}, [&](std::size_t rank) { return own[rank]; })];
+  }
+  for (unsigned& pus : own) pus = std::max(1u, pus);
+  return own;
 }
 
 void send_tree(const Tree& tree, comm::Comm& ranks) {

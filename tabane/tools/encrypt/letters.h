@@ -103,6 +103,10 @@ struct Hello {
   auto fields() { return std::tie(machine, pus, key); }
 };
 
+// For each rank, how many of its PUs are its own if ranks that share some share them fairly; at
+// least 1.
+std::vector<unsigned> divide_pus(const std::vector<Hello>& ranks);
+
 // From rank 0 when it knows the job. All but `works` counts only if that is true.
 struct Start {
   bool works = false;  // false: there is nothing to do for others

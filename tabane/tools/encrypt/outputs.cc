@@ -8,13 +8,11 @@
 #include <cerrno>
 #include <filesystem>
 #include <map>
-#include <set>
 #include <utility>
 
 #include "tabane/core/error.h"
 #include "tabane/core/output_file.h"
 #include "tabane/core/temporary_file.h"
-#include "tabane/tools/encrypt/attributes.h"
 #include "tabane/tools/encrypt/tree_home.h"
 
 namespace tabane::encrypt {
@@ -23,14 +21,12 @@ namespace {
 constexpr int kOpenRoot = O_RDONLY | O_CLOEXEC | O_DIRECTORY;
 
 // By a job on a single file or a stream.
-std::set<core::FileId> what_is_read(const Places& places) {
+std::set<core::FileId> what_is_read(const Tree& tree, int in_root) {
   std::set<core::FileId> read;
   struct stat status {};
   if (fstat(STDIN_FILENO, &status) == 0) read.insert({status.st_dev, status.st_ino});
-  const auto& in = places.tree.files;  // none: it is a stream
-  if (in.empty()) return read;
-  const char* const name = places.tree.name(in.front().name_at);
-  if (fstatat(places.in_root.get(), name, &status, 0) == 0) {
+  if (tree.files.empty()) return read;  // a stream
+  if (fstatat(in_root, tree.name(tree.files.front().name_at), &status, 0) == 0) {
     read.insert({status.st_dev, status.st_ino});
   }
   return read;
@@ -57,15 +53,16 @@ struct DirectoryState {
 
 class Restorer {
  public:
-  Restorer(const JobState& job, std::vector<Failure>& failures)
-      : request_(job.request),
-        manifest_(*job.manifest),
-        tree_(job.tree),
-        modes_(job.modes),
+  Restorer(const WrittenTree& written, TreeManifest& manifest,
+           const std::set<std::uint32_t>& failed_files, std::vector<Failure>& failures)
+      : request_(written.request),
+        manifest_(manifest),
+        tree_(written.tree),
+        modes_(written.modes),
         failures_(failures),
-        out_(job.tree, job.out_root, true, kKeepOpen) {
+        out_(written.tree, written.out_root, true, kKeepOpen),
+        failed_(failed_files) {
     for (std::size_t i = 0; i < tree_.directories.size(); ++i) states_.push_back({});
-    for (const auto& [file, what] : job.failures()) failed_.insert(file);
   }
 
   // taken: whether the job takes what is listed.
@@ -224,7 +221,7 @@ class Restorer {
   const ModePolicy modes_;
   std::vector<Failure>& failures_;
   DirectoryOpener out_;
-  std::set<std::uint32_t> failed_;  // files
+  const std::set<std::uint32_t>& failed_;
   GrowingArray<DirectoryState> states_;
   std::map<std::uint32_t, std::vector<Attribute>> attributes_;  // of directories
   std::vector<Inside> inside_;  // directories that an entry lies in, from the outermost on
@@ -232,8 +229,8 @@ class Restorer {
 
 }  // namespace
 
-std::size_t remove_leftovers_beside(const Places& places, int out_root) {
-  return core::remove_own_leftovers(out_root, what_is_read(places));
+std::size_t remove_leftovers_beside(const Tree& in, int in_root, int out_root) {
+  return core::remove_own_leftovers(out_root, what_is_read(in, in_root));
 }
 
 Leftovers remove_leftovers_of(const Tree& written, int out_root) {
@@ -266,18 +263,17 @@ Leftovers remove_leftovers_of(const Tree& written, int out_root) {
   return found;
 }
 
-OutputRoot open_output_root(const Places& places, const Request& request) {
+OutputRoot open_output_root(const std::string& path, bool is_tree, const std::string& shown) {
   OutputRoot root;
-  const bool is_tree = places.shape == Shape::tree;
-  root.made = is_tree && mkdir(places.out_path.c_str(), kUnfinishedRoot) == 0;
+  root.made = is_tree && mkdir(path.c_str(), kUnfinishedRoot) == 0;
   if (is_tree && !root.made && errno != EEXIST) {
-    throw core::SystemError("make the directory", request.out, errno);
+    throw core::SystemError("make the directory", shown, errno);
   }
-  root.directory.reset(open(places.out_path.c_str(), kOpenRoot));
-  if (!root.directory.valid()) throw core::SystemError("open", places.out_path, errno);
+  root.directory.reset(open(path.c_str(), kOpenRoot));
+  if (!root.directory.valid()) throw core::SystemError("open", path, errno);
   // Single files may go into one directory side by side.
   if (!is_tree) {
-    JobLock::require_free(root.directory.get(), request.out);
+    JobLock::require_free(root.directory.get(), shown);
   } else {
     root.made = root.made || is_unfinished(root.directory.get());
   }
@@ -292,26 +288,28 @@ void finish_stream(core::Descriptor& stream, bool fsync, const std::string& name
   stream.close(name);
 }
 
-void restore(const JobState& job, bool made_root, std::vector<Failure>& failures) {
-  Restorer restorer(job, failures);
-  job.manifest->merge_with(job.tree, [&](const ManifestEntry* listed, const TreeWalk* found) {
-    restorer.take(
-        listed, found,
-        listed && job.request.selection.takes(listed->path, listed->kind == EntryKind::directory));
+void restore(const WrittenTree& written, TreeManifest& manifest,
+             const std::set<std::uint32_t>& failed_files, std::vector<Failure>& failures) {
+  Restorer restorer(written, manifest, failed_files, failures);
+  const Selection& selection = written.request.selection;
+  manifest.merge_with(written.tree, [&](const ManifestEntry* listed, const TreeWalk* found) {
+    restorer.take(listed, found,
+                  listed && selection.takes(listed->path, listed->kind == EntryKind::directory));
   });
-  restorer.finish_directories(made_root);
+  restorer.finish_directories(written.made_root);
 }
 
-void finish_directories(const JobState& job, bool made_root, std::vector<Failure>& failures) {
-  const Tree& tree = job.tree;
-  DirectoryOpener in(tree, job.in_root, false, kKeepOpen);
-  DirectoryOpener out(tree, job.out_root, true, kKeepOpen);
-  for (auto i = static_cast<std::uint32_t>(tree.directories.size()); i-- > (made_root ? 0u : 1u);) {
+void finish_directories(const WrittenTree& written, std::vector<Failure>& failures) {
+  const Tree& tree = written.tree;
+  DirectoryOpener in(tree, written.in_root, false, kKeepOpen);
+  DirectoryOpener out(tree, written.out_root, true, kKeepOpen);
+  const std::uint32_t first = written.made_root ? 0 : 1;
+  for (auto i = static_cast<std::uint32_t>(tree.directories.size()); i-- > first;) {
     try {
       const core::SharedDescriptor from = in.open(i), to = out.open(i);
       struct stat source {};
       if (fstat(from->get(), &source) != 0) continue;
-      finish(to->get(), output_mode(source.st_mode, job.modes), source.st_atim, source.st_mtim,
+      finish(to->get(), output_mode(source.st_mode, written.modes), source.st_atim, source.st_mtim,
              tree.path(i));
     } catch (const core::Error& error) {
       const std::string path = tree.path(i);

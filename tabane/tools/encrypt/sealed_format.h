@@ -31,6 +31,7 @@ inline constexpr std::size_t kKeyCheckBytes = 32;
 inline constexpr std::size_t kHeaderBytes = 96;            // the fixed part; all of it in version 1
 inline constexpr std::size_t kSlotsAt = kHeaderBytes + 4;  // version 2: behind their length
 inline constexpr std::size_t kMostSlotsBytes = std::size_t{64} << 10;
+inline constexpr std::size_t kMostOfKeysFile = std::size_t{64} << 10;
 inline constexpr int kChunkLog2 = 16;
 
 using MasterKey = crypto::LockedBytes<kMasterKeyBytes>;

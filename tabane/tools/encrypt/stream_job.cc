@@ -85,9 +85,11 @@ class Output {
     }
     // No manifest vouches for more than the owner's permissions.
     const mode_t mode = request.direction == Direction::decrypt ? 0600 : 0666;
-    directory_ = std::make_shared<core::Descriptor>(open_output_root(places, request).directory);
+    directory_ = std::make_shared<core::Descriptor>(
+        open_output_root(places.out_path, false, request.out).directory);
     if (request.force) {
-      outcome.leftovers_removed = remove_leftovers_beside(places, directory_->get());
+      outcome.leftovers_removed =
+          remove_leftovers_beside(places.tree, places.in_root.get(), directory_->get());
     }
     file_.emplace(directory_, places.output_name, mode);
   }

@@ -12,7 +12,6 @@
 
 #include "tabane/core/file.h"
 #include "tabane/tools/encrypt/growing_array.h"
-#include "tabane/tools/encrypt/manifest_format.h"
 #include "tabane/tools/encrypt/selection.h"
 
 namespace tabane::encrypt {
@@ -52,7 +51,8 @@ struct SharedFile {
 };
 
 // Files, links and subdirectories of one directory stand together, sorted by the bytes of their
-// names; the directories of which they are follow each other in the order of compare_paths().
+// names; the directories of which they are follow each other in the order of a
+// manifest.
 struct Tree {
   GrowingArray<TreeDirectory> directories;  // parents before children; [0] is the root
   GrowingArray<TreeFile> files;

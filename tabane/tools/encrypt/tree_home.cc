@@ -19,8 +19,8 @@
 #include "tabane/core/error.h"
 #include "tabane/core/output_file.h"
 #include "tabane/core/temporary_file.h"
+#include "tabane/tools/encrypt/sealed_format.h"
 #include "tabane/tools/encrypt/tree.h"
-#include "tabane/tools/encrypt/tree_keys.h"
 
 namespace tabane::encrypt {
 namespace {

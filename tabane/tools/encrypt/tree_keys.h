@@ -19,8 +19,6 @@ struct KeysFile {
   bool operator==(const KeysFile&) const = default;
 };
 
-inline constexpr std::size_t kMostOfKeysFile = std::size_t{64} << 10;
-
 // With a MAC by the tree's key. throws: core::Error if the crypto library fails.
 std::vector<std::byte> encode_keys_file(const KeysFile& file, const TreeKey& key);
 
