@@ -67,7 +67,7 @@ install(FILES LICENSE DESTINATION ${CMAKE_INSTALL_DOCDIR} RENAME copyright)
 # Debian packages, made by CPack with the dependencies that dpkg-shlibdeps computes: the program and
 # its modules, those for an MPI apart, the libraries, and the documents.
 set(CPACK_GENERATOR DEB)
-set(CPACK_PACKAGE_CONTACT "The tabane authors <maintainers@users.noreply.github.com>")
+set(CPACK_PACKAGE_CONTACT "The tabane authors <tabane@localhost>")
 set(CPACK_PACKAGE_DESCRIPTION_SUMMARY "measures and tunes parallel machines")
 set(CPACK_PACKAGING_INSTALL_PREFIX ${CMAKE_INSTALL_PREFIX})
 set(CPACK_STRIP_FILES ON)
