@@ -14,6 +14,7 @@ packages=$(realpath "${1:-build-package/packages}")
 debian=http://deb.debian.org/debian
 here=$(mktemp -d)
 trap 'rm -rf "$here"' EXIT
+chmod 755 "$here"  # apt reads keys as another user
 
 cat >"$here/tarball" <<'TRY'
 set -eu
