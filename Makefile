@@ -13,7 +13,7 @@ configure = @cmake/configure.sh $(1)
 compile = @cmake/announce.sh $(JOBS) "$(1)" "$(2)"; \
   cmake --build build --parallel $(JOBS) $(1:%=--target %)
 
-.PHONY: build help setup survey study test tsan bench lint new-study new-tool install package \
+.PHONY: build help setup survey study test tsan mutants bench lint new-study new-tool install package \
   test-package docs clean
 .NOTPARALLEL:
 
@@ -57,6 +57,13 @@ tsan: ## look for data races in comm and team (ThreadSanitizer)
 	cmake --preset tsan -DTABANE_TESTS=ON -DTABANE_UNITY=ON >/dev/null
 	cmake --build build-tsan --parallel $(JOBS) --target comm_shm_test team_test
 	ctest --preset tsan --parallel $(JOBS) -R '^(comm_shm|team)\.' -E 'Algorithms|Wait'
+
+mutants: ## weaken each memory order in turn: does a test notice? (PARTS='wait board': some)
+	$(call setup,survey test)
+	$(call configure,TABANE_TESTS)
+	$(call compile,tabane_comm,each mutant takes some seconds)
+	tests/mutants.py --self-test
+	tests/mutants.py build $(PARTS)
 
 bench: ## compare with the peers (ONLY=simd: one question)
 	$(call setup,survey bench)

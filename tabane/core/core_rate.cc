@@ -48,6 +48,7 @@ int wait_for_round(const std::atomic<int>& counter, int round) {
 void answer_questions(Exchange& exchange) {
   for (int round = 1; wait_for_round(exchange.asked, round) != kNoMore; ++round) {
     exchange.stamp = ticks_end();
+    // Both stores are with the load in wait_for_round().
     exchange.answered.store(round, std::memory_order_release);
   }
 }

@@ -152,7 +152,7 @@ TogetherTime time_together(PinnedPool& pool, std::span<const std::size_t> thread
     const auto place = std::ranges::lower_bound(threads, i);
     if (place == threads.end() || *place != i) return;
     ThreadTime& mine = lines[static_cast<std::size_t>(place - threads.begin())].time;
-    arrived.fetch_add(1, std::memory_order_acq_rel);
+    arrived.fetch_add(1, std::memory_order_release);  // with the load in wait_for()
     wait_for(arrived, threads.size());
     const RunningShare running;
     mine.begin = clock.now();

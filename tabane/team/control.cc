@@ -71,12 +71,14 @@ Control::Control(int processes, int threads)
 
 Failure* Control::claim_failure() {
   int none = 0;
-  return head_->failure_state.compare_exchange_strong(none, 1) ? &head_->failure : nullptr;
+  return head_->failure_state.compare_exchange_strong(none, 1, std::memory_order_relaxed)
+             ? &head_->failure
+             : nullptr;
 }
 
 void Control::publish_failure() {
-  head_->failure_state.store(2);
-  head_->stop.store(true);
+  head_->failure_state.store(2, std::memory_order_release);
+  head_->stop.store(true, std::memory_order_relaxed);
 }
 
 void Control::fail_task(const Worker& worker, std::string_view message) {
@@ -84,7 +86,7 @@ void Control::fail_task(const Worker& worker, std::string_view message) {
     failure->kind = FailureKind::task;
     failure->process = worker.process;
     failure->thread = worker.thread;
-    failure->task = this->worker(worker.index).task.load();
+    failure->task = this->worker(worker.index).task.load(std::memory_order_relaxed);
     copy_text(failure->text, message);
     publish_failure();
   }
@@ -120,12 +122,14 @@ std::string Control::phase_of(const Failure& failure) {
   int named = 0;
   for (int thread = 0; thread < threads_ && named < kMostNamed; ++thread) {
     if (failure.thread >= 0 && thread != failure.thread) continue;
-    const std::size_t task = worker(failure.process * threads_ + thread).task.load();
+    const std::size_t task =
+        worker(failure.process * threads_ + thread).task.load(std::memory_order_relaxed);
     if (task == kNoTask) continue;
     phase += (named++ == 0 ? "task " : " or ") + std::to_string(task);
   }
   if (named > 0) return phase;
-  return process(failure.process).begin_ns.load() == 0 ? "its start" : "no task";
+  const bool began = process(failure.process).begin_ns.load(std::memory_order_relaxed) != 0;
+  return began ? "no task" : "its start";
 }
 
 void Control::throw_loss(const Failure& failure) {
@@ -133,7 +137,7 @@ void Control::throw_loss(const Failure& failure) {
 }
 
 void Control::throw_failure() {
-  const int state = head_->failure_state.load();
+  const int state = head_->failure_state.load(std::memory_order_acquire);
   const Failure& failure = head_->failure;
   // Who claimed the slot was killed before it was filled.
   if (state == 1) throw core::Error("a process of the team was killed while it reported a failure");
@@ -152,27 +156,27 @@ void Control::throw_failure() {
 
 void Control::meet_workers() {
   const auto all = static_cast<std::uint32_t>(workers());
-  head_->workers_there.fetch_add(1);
-  while (head_->workers_there.load() < all && !head_->stop.load()) sched_yield();
+  head_->workers_there.fetch_add(1, std::memory_order_release);
+  while (head_->workers_there.load(std::memory_order_acquire) < all && !stops()) sched_yield();
 }
 
 void Control::arrive() {
-  head_->arrived.fetch_add(1);
+  head_->arrived.fetch_add(1, std::memory_order_release);
   wake(head_->arrived);
-  while (head_->released.load() == 0 && !head_->stop.load()) {
+  while (head_->released.load(std::memory_order_acquire) == 0 && !stops()) {
     sleep_while(head_->released, 0, kLookAgainSeconds);
   }
 }
 
 bool Control::wait_for_arrivals(double seconds) {
   const auto all = static_cast<std::uint32_t>(processes_);
-  const std::uint32_t seen = head_->arrived.load();
+  const std::uint32_t seen = head_->arrived.load(std::memory_order_relaxed);
   if (seen < all) sleep_while(head_->arrived, seen, seconds);
-  return head_->arrived.load() >= all;
+  return head_->arrived.load(std::memory_order_acquire) >= all;
 }
 
 void Control::release() {
-  head_->released.store(1);
+  head_->released.store(1, std::memory_order_release);
   wake(head_->released);
 }
 

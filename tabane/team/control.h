@@ -1,5 +1,15 @@
 // What the processes of a team share while they work: the next task, which worker is in which task,
 // the first failure, and whether to stop. Lies in shared memory and holds no pointers.
+//
+// What one process stores with release, another loads with acquire:
+//
+//   failure_state  publish_failure()  refused(), throw_failure()  the failure is written
+//   workers_there  meet_workers()     meet_workers()              what each worker has done before
+//   arrived        arrive()           wait_for_arrivals()         what the process has done
+//   released       release()          arrive()                    what the caller has done
+//
+// Relaxed are the next task, which one worker gets in any order; the wish to stop, on which no data
+// depend; and what the caller reads of processes that have ended, for which it has waited.
 #pragma once
 
 #include <sched.h>
@@ -78,10 +88,11 @@ class Control {
   void fail_system(int process, std::string_view call, std::string_view operand, int code);
   // Async-signal-safe. thread: -1 if not known.
   void lose(int process, int thread, pid_t pid, bool by_signal, int code);
-  bool failed() const { return head_->failure_state.load() != 0; }
+  bool failed() const { return head_->failure_state.load(std::memory_order_relaxed) != 0; }
   // Tells whether the failure is a call that the system refused.
   bool refused() const {
-    return head_->failure_state.load() == 2 && head_->failure.kind == FailureKind::system;
+    return head_->failure_state.load(std::memory_order_acquire) == 2 &&
+           head_->failure.kind == FailureKind::system;
   }
 
   // Throws the recorded failure, if there is one. Only when no other process is left.
@@ -107,6 +118,7 @@ class Control {
     std::atomic<std::uint32_t> released{0};  // futex
     Failure failure;
   };
+  bool stops() const { return head_->stop.load(std::memory_order_relaxed); }
   Failure* claim_failure();
   void publish_failure();
   [[noreturn]] void throw_loss(const Failure& failure);

@@ -2,6 +2,13 @@
 
 #include <gtest/gtest.h>
 
+#include <array>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "tabane/core/error.h"
+
 namespace tabane::team {
 namespace {
 
@@ -41,6 +48,71 @@ TEST(ChunkSize, StaysBoundedForTasksThatTakeNoTime) {
   for (int i = 0; i < 100; ++i) chunk.adapt(0, chunk.now(), SIZE_MAX / 2);
   EXPECT_EQ(chunk.now(), ChunkSize::kAimNs);
   EXPECT_LE(chunk.now(), ChunkSize::kMost);
+}
+
+// Threads in place of processes: what they share besides is plain memory, so ThreadSanitizer sees
+// whether the control orders it.
+constexpr int kThreads = 3, kTeams = 100;
+
+template <class F>
+void on_threads(const F& f) {
+  std::vector<std::thread> threads;
+  for (int thread = 0; thread < kThreads; ++thread) threads.emplace_back(f, thread);
+  for (std::thread& thread : threads) thread.join();
+}
+
+TEST(ControlOnThreads, AFailureThatIsSeenIsComplete) {
+  for (int team = 0; team < kTeams; ++team) {
+    Control control(kThreads, 1);
+    on_threads([&](int process) {
+      if (process == 0) {
+        const std::string name = "call of " + std::to_string(team);
+        return control.fail_system(process, name, "operand", team);
+      }
+      while (process == 1 ? !control.refused() : !control.failed()) std::this_thread::yield();
+      for (bool complete = false; !complete;) {
+        try {
+          control.throw_failure();
+        } catch (const core::SystemError& error) {
+          complete = true;
+          EXPECT_EQ(error.code(), team);
+          EXPECT_NE(std::string(error.what()).find("call of " + std::to_string(team)),
+                    std::string::npos);
+        } catch (const core::Error&) {  // it is still being written
+        }
+      }
+    });
+  }
+}
+
+TEST(ControlOnThreads, WorkersThatMeetSeeWhatAllHaveDone) {
+  for (int team = 1; team <= kTeams; ++team) {
+    Control control(1, kThreads);
+    std::array<int, kThreads> done{};
+    on_threads([&](int thread) {
+      done[static_cast<std::size_t>(thread)] = team;
+      control.meet_workers();
+      EXPECT_EQ(done[0] + done[1] + done[2], 3 * team);
+    });
+  }
+}
+
+TEST(ControlOnThreads, ArrivalAndReleaseOrderWhatBothSidesDo) {
+  for (int team = 1; team <= kTeams; ++team) {
+    Control control(kThreads - 1, 1);
+    std::array<int, kThreads> done{};
+    on_threads([&](int process) {
+      done[static_cast<std::size_t>(process)] = team;
+      if (process < kThreads - 1) {
+        control.arrive();
+        EXPECT_EQ(done[kThreads - 1], 2 * team);
+      } else {
+        while (!control.wait_for_arrivals(0.01)) continue;
+        done[kThreads - 1] = done[0] + done[1];
+        control.release();
+      }
+    });
+  }
 }
 
 }  // namespace

@@ -128,7 +128,7 @@ JobReport StartedWork::begin(int threads, const Limits& limits) {
 void StartedWork::reach_boundary(int worker, std::size_t done, const Limits& limits) {
   Reached& seen = reached_[static_cast<std::size_t>(worker)];
   const int workers = static_cast<int>(reached_.size());
-  if (!looked_.load(std::memory_order_acquire)) {
+  if (!looked_.load(std::memory_order_acquire)) {  // with the store below: next_ is there
     const std::size_t all = done_.fetch_add(done) + done;
     if (seen == Reached::nothing) {
       seen = Reached::first_chunk;

@@ -317,7 +317,8 @@ void ChunkRing::publish(const Signature& signature) {
   head().signature = signature;
   // A root has consumed its own chunk when it has written it. release: begin() of a later root
   // acquires it. So where ranks disagree on the root, none of them still writes this chunk when
-  // that one writes the chunk that takes its place.
+  // that one writes the chunk that takes its place. No test of right programs can see chunks.store
+  // weaker here: the later root has read this chunk.
   consumed_[rank_].chunks.store(number_, std::memory_order_release);
   head().number.store(number_, std::memory_order_release);
   memory_->notify_all();

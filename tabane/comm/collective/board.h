@@ -1,6 +1,18 @@
 // The shared memory of a group as its collectives use it, seen by one rank. Every part counts its
 // uses, on each rank alone: all ranks call the same collectives in the same order, so all count
 // alike, and a count in shared memory says which use it belongs to.
+//
+// What one rank stores with release, the others load with acquire:
+//
+//   word             put()                 has_come()          the line is written
+//                                          RootLines::begin(), OpenLines::has_line()
+//                                                              its writer has read those before
+//   tickets          is_last()             is_last()           of all ranks, so it does both
+//   ChunkHead number publish()             read()              the chunk is written
+//   chunks           consume(), publish()  ChunkRing::begin()  it has been read, or written
+//   count            publish(), end()      wait_for()          the slot is written; has been read
+//
+// What is looked at again after that is relaxed.
 #pragma once
 
 #include <algorithm>

@@ -39,6 +39,14 @@ void compare(int rank, const CallRecord& own, int other_rank, const CallRecord& 
 // The last few calls of each rank. A rank writes to lines of its own that nobody polls, so a call
 // costs some stores to its own cache; only a rank that has waited for long, or compares, reads
 // others'.
+//
+// A reader takes the number, then the rest, then the number again; a writer takes the number back
+// before it changes the rest. So if the reader sees any of a later call, it also sees that the
+// number has changed: the release fence in write() with the acquire fence in read(). And what the
+// rank did before its call is seen by whoever sees the number: the release store in write() with
+// the acquire loads in read() and has_begun(). No test can see atomic_thread_fence missing or
+// weaker: on x86 stores and loads stay in order without an instruction, and ThreadSanitizer knows
+// no fences; nor can it, as all of a record is atomic, report a race.
 class CallRecords {
  public:
   CallRecords(std::byte* board, const BoardLayout& layout, int rank, GroupMemory& memory);

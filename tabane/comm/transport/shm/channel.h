@@ -13,6 +13,17 @@
 // A block (and a record) has one bit in the sender's `taken` and one in the receiver's `released`:
 // equal, it is the sender's to take, which flips the one; different, the receiver's to release,
 // which flips the other. So no bit has two writers, and blocks come back in any order.
+//
+// What one side stores with release, the other loads with acquire:
+//
+//   sequence          publish()         next()          the line, and what it speaks of, is written
+//   consumed          consume()         has_lines()     the lines have been read
+//   released          release_blocks()  look_for_free_blocks()  so have the blocks
+//   released_records  release_record()  is_released(), take_record()  the receiver's end of a copy
+//   called_records    call_sender()     is_called()     the record is filled in
+//
+// Relaxed are hints, on which no data depend; a side's own look at what it alone writes; and the
+// numbers of later lines of a message, which the one of its first line publishes.
 #pragma once
 
 #include <algorithm>
@@ -200,7 +211,6 @@ class Sender {
   bool receiver_takes_views() const {
     return layout_.control->takes_views.load(std::memory_order_relaxed) != 0;
   }
-  // relaxed: hints, on which no data depend.
   Way way(std::size_t bytes) const {
     return way_of(*layout_.control, bytes).load(std::memory_order_relaxed);
   }

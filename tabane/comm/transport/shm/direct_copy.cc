@@ -7,6 +7,12 @@ namespace tabane::comm::shm {
 
 namespace {
 
+// Who takes a piece then looks for an error; who says that there is one then looks what is taken.
+// So one of them sees the other, which takes sequential consistency of `taken` and `error`; and
+// what comes last, `ended`, releases what was copied. All of it is next to system calls that cost
+// hundreds of times as much, so no operation is weaker than it is by default. No test can see
+// error, taken.fetch_add, taken.load, or ended weaker: on x86 read-modify-writes are fences in any
+// order, and loads are the same instruction.
 constexpr int kBackShift = 32;
 
 std::uint64_t count_of(std::uint64_t taken) { return (taken & UINT32_MAX) + (taken >> kBackShift); }
@@ -58,11 +64,13 @@ bool can_copy_directly(pid_t pid, const void* address) {
   return copy_all(process_vm_readv, pid, bytes, there, sizeof(bytes)) == 0;
 }
 
+// Nobody works on it yet: the others are relaxed, and open tells that they, and the fields, are
+// there.
 void begin(DirectCopy& copy) {
-  copy.error.store(0);
-  copy.taken.store(0);
-  copy.ended.store(0);
-  copy.open.store(1);
+  copy.error.store(0, std::memory_order_relaxed);
+  copy.taken.store(0, std::memory_order_relaxed);
+  copy.ended.store(0, std::memory_order_relaxed);
+  copy.open.store(1, std::memory_order_release);
 }
 
 std::size_t piece_bytes_of(const DirectCopy& copy) {
@@ -103,7 +111,7 @@ bool copy_alone(DirectCopy& copy) {
     std::uint32_t none = 0;
     if (error != 0) copy.error.compare_exchange_strong(none, static_cast<std::uint32_t>(error));
   }
-  copy.ended.store(pieces);
+  copy.ended.store(pieces, std::memory_order_release);  // with the loads in is_done(), has_failed()
   return copy.error.load() == 0;
 }
 

@@ -1,8 +1,12 @@
 #include "tabane/comm/transport/shm/direct_copy.h"
 
 #include <gtest/gtest.h>
+#include <unistd.h>
 
 #include <string>
+#include <thread>
+
+#include "tabane/comm/transport/shm/spin_test.h"
 
 namespace tabane::comm::shm {
 namespace {
@@ -78,6 +82,42 @@ TEST(WayTries, TakeBothInTurnAndThenOneUntilTold) {
     for (int i = 0; i < 40; ++i) next(Way::undecided);
     EXPECT_EQ(next(Way::undecided), 'b') << "the last decision holds";
   }
+}
+
+// A receiver begins to copy all by itself while the sender withdraws: whatever the sender writes
+// once that has failed does not come.
+TEST(DirectCopy, ReadsNothingOnceItWasWithdrawn) {
+  constexpr int kRounds = 3000;
+  DirectCopy copy;
+  int from = 0, to = 0, wrong = 0, failed = 0;
+  std::atomic<int> ended{0};
+  std::thread receiving([&] {
+    for (int round = 1; round <= kRounds; ++round) {
+      spin_until([&] { return copy.open.load(std::memory_order_acquire) == 1; });
+      const bool good = copy_alone(copy);
+      wrong += good && to != -round;
+      wrong += to == round;
+      copy.open.store(0, std::memory_order_relaxed);
+      ended.store(round);
+    }
+  });
+  for (int round = 1; round <= kRounds; ++round) {
+    from = -round;
+    copy.sender = getpid();
+    copy.bytes = sizeof from;
+    copy.from = reinterpret_cast<const std::byte*>(&from);
+    copy.to = reinterpret_cast<std::byte*>(&to);
+    begin(copy);
+    linger(static_cast<unsigned>(round) * 97 % 3001);
+    withdraw(copy);
+    const bool has = has_failed(copy);
+    if (has) std::atomic_ref(from).store(round, std::memory_order_relaxed);
+    failed += has;
+    spin_until([&] { return ended.load() == round; });
+  }
+  receiving.join();
+  EXPECT_EQ(wrong, 0);
+  EXPECT_GT(failed, 0);
 }
 
 }  // namespace

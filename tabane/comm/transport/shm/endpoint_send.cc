@@ -177,7 +177,7 @@ void Endpoint::advance_direct(Send& send) {
   if (!out.is_released(send.record)) {
     if (!out.is_called(send.record)) return;
     DirectCopy& record = out.record(send.record);
-    if (record.open.load(std::memory_order_acquire) == kOpen) {
+    if (record.open.load(std::memory_order_acquire) == kOpen) {  // with the store in begin()
       work_as_sender(record);
       wake(*peer.doorbell);
     }

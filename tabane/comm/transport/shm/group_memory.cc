@@ -14,16 +14,6 @@ struct alignas(64) ShmGroupMemory::Head {
   std::atomic<std::uint32_t> ended_views;
 };
 
-// One a rank, behind the head. A writer first says that it writes and then looks whether the window
-// is open; its owner first says that it is closed and then looks who writes. So one of them sees
-// the other (all of it sequentially consistent), and no writer begins after the owner has looked.
-struct alignas(64) ShmGroupMemory::Window {
-  std::atomic<std::uint64_t> open;     // key of the rank's own window; 0: closed
-  std::byte* begin;                    // of the window; while it is open
-  std::size_t bytes;                   // as begin
-  std::atomic<std::uint64_t> writing;  // key of the other's window that this rank writes; 0: none
-};
-
 std::size_t ShmGroupMemory::head_bytes(std::size_t members) {
   const std::size_t bytes = sizeof(Head) + members * sizeof(Window);
   return (bytes + kPageBytes - 1) / kPageBytes * kPageBytes;
@@ -75,25 +65,21 @@ void ShmGroupMemory::check(int peer, const std::function<bool()>& ready) {
 
 void ShmGroupMemory::notify(int rank) { wake(*doorbells_[static_cast<std::size_t>(rank)]); }
 
-ShmGroupMemory::Window& ShmGroupMemory::window(std::size_t member) const {
+Window& ShmGroupMemory::window(std::size_t member) const {
   return reinterpret_cast<Window*>(block_.data() + sizeof(Head))[member];
 }
 
 std::uint64_t ShmGroupMemory::open(std::span<std::byte> bytes) {
-  Window& own = window(own_);
-  own.begin = bytes.data();
-  own.bytes = bytes.size();
   const std::uint64_t key = ++windows_ * members_.size() + own_;
-  own.open.store(key);
+  window(own_).show(key, bytes);
   return key;
 }
 
 void ShmGroupMemory::close(bool all_done) noexcept {
-  const std::uint64_t key = window(own_).open.exchange(0);
+  const std::uint64_t key = window(own_).close();
   if (all_done) return;  // to look at the others' lines costs a line's way each
   for (std::size_t rank = 0; rank < members_.size(); ++rank) {
-    const std::atomic<std::uint64_t>& writing = window(rank).writing;
-    while (writing.load() == key && key != 0 && world_->may_be_in_a_call(members_[rank])) {
+    while (key != 0 && window(rank).is_using(key) && world_->may_be_in_a_call(members_[rank])) {
       usleep(100);
     }
   }
@@ -113,15 +99,15 @@ CopyResult ShmGroupMemory::read(int rank, std::uint64_t key, std::size_t offset,
 CopyResult ShmGroupMemory::copy_claimed(int rank, std::uint64_t key, std::size_t offset,
                                         std::span<std::byte> here, VmCall copy) {
   const Window& theirs = window(static_cast<std::size_t>(rank));
-  std::atomic<std::uint64_t>& writing = window(own_).writing;
-  writing.store(key);
+  Window& own = window(own_);
   CopyResult written = CopyResult::closed;
-  if (theirs.open.load() == key && offset <= theirs.bytes && here.size() <= theirs.bytes - offset) {
+  if (own.begin_use(theirs, key) && offset <= theirs.bytes &&
+      here.size() <= theirs.bytes - offset) {
     const pid_t pid = world_->pid(members_[static_cast<std::size_t>(rank)]);
     const int error = copy_all(copy, pid, here.data(), theirs.begin + offset, here.size());
     written = error == 0 ? CopyResult::done : CopyResult::refused;
   }
-  writing.store(0);
+  own.end_use();
   return written;
 }
 

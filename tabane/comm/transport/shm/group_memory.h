@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "tabane/comm/transport/shm/direct_copy.h"
+#include "tabane/comm/transport/shm/window.h"
 #include "tabane/comm/transport/shm/world.h"
 #include "tabane/comm/transport/transport.h"
 
@@ -50,7 +51,6 @@ class ShmGroupMemory : public GroupMemory {
 
  private:
   struct Head;
-  struct Window;
   static std::size_t head_bytes(std::size_t members);
   Window& window(std::size_t member) const;
   CopyResult copy_claimed(int rank, std::uint64_t key, std::size_t offset,

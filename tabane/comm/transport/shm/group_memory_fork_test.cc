@@ -68,9 +68,9 @@ TEST(ShmGroupMemory, MakesProgressWhileItWaits) {
 }
 
 // Two ranks that take turns: one has a window, the other writes into it.
-class Window {
+class TwoRanks {
  public:
-  explicit Window(std::size_t bytes) : bytes_(bytes) {}
+  explicit TwoRanks(std::size_t bytes) : bytes_(bytes) {}
   // owner, writer: what they do, in steps; each says whether all is well.
   template <class Owner, class Writer>
   void run(Owner owner, Writer writer) {
@@ -111,7 +111,7 @@ bool are_all(std::span<const std::byte> bytes, int value) {
 
 TEST(ShmGroupMemory, LetsOthersWriteIntoAnOpenWindowAndNowhereElse) {
   constexpr std::size_t kPart = 10'000;
-  Window(3 * kPart).run(
+  TwoRanks(3 * kPart).run(
       [](ShmGroupMemory& memory, auto& turn, std::vector<std::byte>& bytes) {
         const auto middle = std::span(bytes).subspan(kPart, kPart);
         turn.news.key = memory.open(middle);
@@ -150,7 +150,7 @@ TEST(ShmGroupMemory, LetsOthersWriteIntoAnOpenWindowAndNowhereElse) {
 
 TEST(ShmGroupMemory, LetsOthersReadAnOpenWindowAndNothingElse) {
   constexpr std::size_t kPart = 10'000;
-  Window(3 * kPart).run(
+  TwoRanks(3 * kPart).run(
       [](ShmGroupMemory& memory, auto& turn, std::vector<std::byte>& bytes) {
         const auto middle = std::span(bytes).subspan(kPart, kPart);
         std::ranges::fill(middle, std::byte{1});
@@ -184,7 +184,7 @@ TEST(ShmGroupMemory, LetsOthersReadAnOpenWindowAndNothingElse) {
 }
 
 TEST(ShmGroupMemory, ClosesAWindowOnlyWhenNobodyWritesItAnyMore) {
-  Window(64 << 20).run(
+  TwoRanks(64 << 20).run(
       [](ShmGroupMemory& memory, auto& turn, std::vector<std::byte>& bytes) {
         turn.news.key = memory.open(bytes);
         turn.end(1);

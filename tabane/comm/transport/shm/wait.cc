@@ -29,7 +29,9 @@ std::uint64_t now_ns() {
 }
 
 // Between "I sleep" and the last look. Pairs with fence_before_look(): whose look at the doorbell
-// came first has its store seen by what follows here.
+// came first has its store seen by what follows here. No test can see atomic_thread_fence missing
+// or weaker: on x86 the exchange that says "I sleep" is a fence already. Elsewhere only its load
+// may be ordered before the look.
 void fence_before_sleep(const Doorbell& own) {
 #if !defined(__SANITIZE_THREAD__)
   std::atomic_thread_fence(std::memory_order_seq_cst);
@@ -43,9 +45,13 @@ bool prepare_waiting() {
   return syscall(SYS_membarrier, MEMBARRIER_CMD_REGISTER_GLOBAL_EXPEDITED, 0, 0) == 0;
 }
 
+// Pairs with the load in sleep_unless(), through the kernel, which compares the word. What has been
+// stored before is seen by whoever sees the new number. No test can see rung.fetch_add,
+// sleeping.exchange or rung.load weaker: they are the same instructions then, and the fences order
+// what must be ordered.
 void ring(Doorbell& doorbell) {
   const int code = errno;  // of the code that a signal handler interrupted
-  doorbell.rung.fetch_add(1);
+  doorbell.rung.fetch_add(1, std::memory_order_release);
   futex(doorbell.rung, FUTEX_WAKE, INT_MAX);
   errno = code;
 }
@@ -111,7 +117,7 @@ bool Waiter::give_way(const std::function<bool()>& ready) {
 void Waiter::sleep_unless(const std::function<bool()>& ready, const std::function<void()>& check,
                           int most_ms) {
   // Before the doorbell says that this rank sleeps: a rank that wakes it from then on changes it.
-  const std::uint32_t rung = own_->rung.load();
+  const std::uint32_t rung = own_->rung.load(std::memory_order_acquire);
   // Within the ready() of another sleep, which continues after this one.
   const bool is_within = own_->sleeping.exchange(1) != 0;
   fence_before_sleep(*own_);
@@ -120,7 +126,8 @@ void Waiter::sleep_unless(const std::function<bool()>& ready, const std::functio
     const timespec most{most_ms / 1000, most_ms % 1000 * 1'000'000L};
     if (futex(own_->rung, FUTEX_WAIT, rung, &most) != 0 && errno == ETIMEDOUT) ++time_outs_;
   }
-  if (!is_within) own_->sleeping.store(0);
+  // relaxed: a writer that sees it late makes a system call too many.
+  if (!is_within) own_->sleeping.store(0, std::memory_order_relaxed);
 }
 
 }  // namespace tabane::comm::shm

@@ -22,8 +22,9 @@ struct alignas(64) Doorbell {
   bool writers_fence = false;          // does not change while ranks run
 };
 
-// Orders a store before the look at `doorbell` that follows it. Pairs with the fence in
-// sleep_unless().
+// Orders a store before the look at `doorbell` that follows it. Pairs with fence_before_sleep().
+// No test can see atomic_signal_fence missing: GCC keeps atomic accesses in order, which C++ does
+// not promise.
 inline void fence_before_look([[maybe_unused]] const Doorbell& doorbell) {
 #if !defined(__SANITIZE_THREAD__)  // it knows no fences
   if (doorbell.writers_fence) std::atomic_thread_fence(std::memory_order_seq_cst);

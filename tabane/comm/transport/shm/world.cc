@@ -17,68 +17,6 @@ namespace tabane::comm::shm {
 
 namespace {
 
-// The part of a run that is in one word.
-struct Part {
-  std::size_t word, count;
-  std::uint64_t mask;
-};
-
-Part part_at(std::size_t page, std::size_t count) {
-  const std::size_t shift = page % 64, here = std::min(count, 64 - shift);
-  return {page / 64, here,
-          (here == 64 ? ~std::uint64_t{0} : (std::uint64_t{1} << here) - 1) << shift};
-}
-
-}  // namespace
-
-std::optional<std::size_t> PageSet::take(std::size_t count) {
-  while (const std::optional<std::size_t> first = find(count)) {
-    if (claim(*first, count)) return first;
-  }
-  return {};
-}
-
-void PageSet::give_back(std::size_t first, std::size_t count) {
-  while (count > 0) {
-    const Part part = part_at(first, count);
-    words_[part.word].fetch_and(~part.mask);
-    first += part.count;
-    count -= part.count;
-  }
-}
-
-std::optional<std::size_t> PageSet::find(std::size_t count) const {
-  std::size_t free = 0;
-  for (std::size_t page = 0; page < pages_; ++page) {
-    const std::uint64_t word = words_[page / 64].load();
-    if (page % 64 == 0 && ~word == 0) {
-      free = 0;
-      page += 63;
-      continue;
-    }
-    free = (word >> page % 64 & 1) != 0 ? 0 : free + 1;
-    if (free == count) return page + 1 - count;
-  }
-  return {};
-}
-
-bool PageSet::claim(std::size_t first, std::size_t count) {
-  for (std::size_t page = first, rest = count; rest > 0;) {
-    const Part part = part_at(page, rest);
-    const std::uint64_t before = words_[part.word].fetch_or(part.mask);
-    if ((before & part.mask) != 0) {
-      words_[part.word].fetch_and(~(part.mask & ~before));
-      give_back(first, page - first);
-      return false;
-    }
-    page += part.count;
-    rest -= part.count;
-  }
-  return true;
-}
-
-namespace {
-
 constexpr std::size_t kLeastChannelBytes = 2 * kPageBytes;
 constexpr std::size_t kMostChannelBytes = 512 * 1024;
 constexpr std::size_t kMiB = 1024 * 1024;
@@ -165,7 +103,7 @@ struct World::RankRecord {
     const char* const text = phase.load(std::memory_order_relaxed);
     return text != nullptr && *text != '\0' ? text : call.load(std::memory_order_relaxed);
   }
-  std::atomic<bool> claimed{false}, usage_error{false};
+  std::atomic<bool> claimed{false}, written{false}, usage_error{false};
   // Of fail(): plain memory, published by Head::failed_rank.
   pid_t lost_pid = 0;
   const char* lost_phase = nullptr;
@@ -222,6 +160,8 @@ void World::enter(int rank) {
 
 void World::leave(int rank) {
   RankState running = RankState::running;  // failed stays
+  // Sequentially consistent, as the exchange in Waiter::sleep_unless(): a rank that is about to
+  // sleep sees the state, or is seen here.
   record(rank).state.compare_exchange_strong(running, RankState::returned);
   for (int other = 0; other < ranks(); ++other) {
     if (doorbell(other).sleeping.load() != 0) wake_slowly(doorbell(other));
@@ -241,16 +181,22 @@ std::atomic<const char*>& World::call(int rank) { return record(rank).call; }
 
 void World::fail(int rank, pid_t pid, std::string_view how) {
   RankRecord& lost = record(rank);
-  // Several may say it at once: one writes.
-  if (!failed() && !lost.claimed.exchange(true)) {
+  // Several may say it at once: one writes, and the others wait for it, lest they publish a part;
+  // but not for long, as it may have died.
+  const bool is_first = !failed();
+  if (is_first && !lost.claimed.exchange(true)) {
     lost.lost_pid = pid;
     lost.lost_phase = lost.doing();
     const std::size_t length = std::min(how.size(), sizeof(lost.how) - 1);
     std::memcpy(lost.how, how.data(), length);
     lost.how[length] = '\0';
+    lost.written.store(true, std::memory_order_release);  // with the load below
+  }
+  for (int i = 0; is_first && i < 1000 && !lost.written.load(std::memory_order_acquire); ++i) {
+    usleep(100);
   }
   int none = -1;
-  head_->failed_rank.compare_exchange_strong(none, rank);
+  head_->failed_rank.compare_exchange_strong(none, rank);  // with the load in throw_failed()
   lost.state.store(RankState::failed);
   for (int other = 0; other < ranks(); ++other) ring(doorbell(other));
 }

@@ -2,8 +2,7 @@
 
 #include <gtest/gtest.h>
 
-#include <memory>
-#include <random>
+#include <string>
 #include <thread>
 #include <utility>
 #include <vector>
@@ -129,66 +128,26 @@ TEST(MemoryPlan, LaysChannelsToOneRankSideBySide) {
   }
 }
 
-}  // namespace
-
-namespace {
-
-struct Pages {
-  explicit Pages(std::size_t pages)
-      : words(std::make_unique<PageSet::Word[]>(PageSet::words_for(pages))),
-        set({words.get(), PageSet::words_for(pages)}, pages) {}
-  std::unique_ptr<PageSet::Word[]> words;
-  PageSet set;
-};
-
-TEST(PageSet, TakesTheFirstRunThatIsFree) {
-  Pages pages(10);
-  EXPECT_EQ(pages.set.take(3), 0u);
-  EXPECT_EQ(pages.set.take(2), 3u);
-  EXPECT_EQ(pages.set.take(3), 5u);
-  pages.set.give_back(0, 3);
-  EXPECT_EQ(pages.set.take(4), std::nullopt);  // 3 and 2, but not in one piece
-  EXPECT_EQ(pages.set.take(1), 0u);
-  EXPECT_EQ(pages.set.take(2), 1u);
-  EXPECT_EQ(pages.set.take(2), 8u);
-  EXPECT_EQ(pages.set.take(1), std::nullopt);
-}
-
-TEST(PageSet, TakesRunsAcrossWords) {
-  for (const std::size_t count : {1, 63, 64, 65, 127, 128, 129, 200}) {
-    Pages pages(count + 62);
-    ASSERT_EQ(pages.set.take(61), 0u);
-    EXPECT_EQ(pages.set.take(count), 61u) << count;
-    EXPECT_EQ(pages.set.take(1), count + 61);
-    EXPECT_EQ(pages.set.take(1), std::nullopt);
-    pages.set.give_back(61, count);
-    EXPECT_EQ(pages.set.take(count + 1), std::nullopt);
-    EXPECT_EQ(pages.set.take(count), 61u);
+// Two see at once that a rank is gone, and a third waits for the news: plain memory, so
+// ThreadSanitizer sees whether it is complete.
+TEST(World, TellsOfALossOnceItIsWritten) {
+  for (int round = 0; round < 50; ++round) {
+    World world(plan_memory(2, 0), 2);
+    std::vector<std::thread> threads;
+    for (const char* const how : {"was killed by one", "was killed by the other"}) {
+      threads.emplace_back([&world, how] { world.fail(1, 4711, how); });
+    }
+    while (!world.failed()) std::this_thread::yield();
+    std::string text;
+    try {
+      world.throw_failed();
+    } catch (const core::LostError& error) {
+      text = error.what();
+    }
+    EXPECT_NE(text.find("4711"), text.npos) << text;
+    EXPECT_TRUE(text.ends_with("one") || text.ends_with("other")) << text;
+    for (std::thread& thread : threads) thread.join();
   }
-}
-
-TEST(PageSet, GivesNoPageToTwo) {
-  constexpr std::size_t kPages = 300;
-  Pages pages(kPages);
-  std::vector<std::atomic<int>> owners(kPages);
-  std::atomic<int> shared{0};
-  std::vector<std::thread> threads;
-  for (unsigned seed = 1; seed <= 4; ++seed) {
-    threads.emplace_back([&, seed] {
-      std::mt19937 random(seed);
-      for (int round = 0; round < 5000; ++round) {
-        const std::size_t count = random() % 140 + 1;
-        const std::optional<std::size_t> first = pages.set.take(count);
-        if (!first) continue;
-        for (std::size_t i = 0; i < count; ++i) shared += owners[*first + i].exchange(1);
-        for (std::size_t i = 0; i < count; ++i) owners[*first + i] = 0;
-        pages.set.give_back(*first, count);
-      }
-    });
-  }
-  for (std::thread& thread : threads) thread.join();
-  EXPECT_EQ(shared, 0);
-  EXPECT_EQ(pages.set.take(kPages), 0u);
 }
 
 }  // namespace
