@@ -337,9 +337,10 @@ class Conclusion {
     return seconds() > 0 ? std::max(1.0, cpu / seconds()) : 1;
   }
 
-  void add(Kind kind, double share, double error) {
+  void add(Kind kind, double share, double error) { add_with(kind, share, noise_.half * error); }
+  // half: of a 95 % interval.
+  void add_with(Kind kind, double share, double half) {
     share = std::clamp(share, 0.0, 1.0);
-    const double half = noise_.half * error;
     out_.shares.push_back({.kind = kind,
                            .share = share,
                            .interval = {std::max(0.0, share - half), std::min(1.0, share + half)}});
@@ -376,6 +377,12 @@ class Conclusion {
     if (known) add(Kind::latency, law.latency - law.offset * over / (over - 1), law.latency_error);
   }
 
+  // A share p of n looks has the deviation sqrt(p (1 - p) / n), and of none at all is seen rarely
+  // what has a share above 3 / n.
+  double half_of_looks(double share) const {
+    return std::max(1.96 * std::sqrt(share * (1 - share) / waits_->looks), 3 / waits_->looks);
+  }
+
   void see_threads() {
     points_ = time_points(trial(Resource::threads));
     if (numbers_in(points_) < 3) return;
@@ -401,7 +408,7 @@ class Conclusion {
                                       {Kind::network, waits.network},
                                       {Kind::sleep, waits.sleep},
                                       {Kind::others, waits.others}})
-      add(kind, share, waits.error);
+      add_with(kind, share, half_of_looks(share));
   }
 
   // The law's part that is not shared out, at the number of threads as started.
@@ -431,11 +438,11 @@ class Conclusion {
   void see_computing() {
     const auto slope = slope_of(trial(Resource::cpu_time), noise_);
     const Observed& seen = evidence_.observed;
-    double busy = 0, error = 0.05;
+    double busy = 0, half = 0.1;
     if (waits_) {
-      busy = waits_->busy, error = waits_->error;
+      busy = waits_->busy, half = half_of_looks(busy);
     } else if (slope) {
-      busy = std::min(1.0, slope->value), error = slope->error;
+      busy = std::min(1.0, slope->value), half = noise_.half * slope->error;
     } else if (seconds() > 0) {
       busy = std::min(1.0, (seen.user + seen.system) / seconds());
     }
@@ -443,9 +450,9 @@ class Conclusion {
       const bool waits = cause.kind == Kind::disk || cause.kind == Kind::pipe ||
                          cause.kind == Kind::network || cause.kind == Kind::sleep;
       if (!waits) busy -= cause.share;
-      error = std::hypot(error, (cause.interval.high - cause.share) / noise_.half);
+      half = std::hypot(half, cause.interval.high - cause.share);
     }
-    add(Kind::computing, busy, error);
+    add_with(Kind::computing, busy, half);
   }
 
   const Evidence& evidence_;

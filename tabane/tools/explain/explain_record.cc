@@ -292,14 +292,18 @@ void add_figures(Record& record, const Evidence& evidence, const Explanation& fo
         add_result(record, "undisturbed", "wall time as started", {0.0, "s"}, Better::lower);
     set_samples(result, evidence.observed.seconds);
   }
+  // Levels are numbered: what exactly was taken differs from call to call.
   each_level(evidence, [&](const Trial& trial, const Level& level) {
-    const std::string text = level_text(trial.resource, level);
-    Result& result = add_result(record, "slowdown", "time relative to undisturbed runs, " + text,
-                                {0.0, "ratio"}, Better::lower);
+    const bool counts = trial.resource == Resource::threads;
+    const std::string part = counts ? fmt::format("{:.0f}", level.taken)
+                             : !level.setting.empty()
+                                 ? level.setting
+                                 : std::to_string(1 + (&level - trial.levels.data()));
+    Result& result = add_result(
+        record, fmt::format("slowdown.{}.{}", name_part(name_of(trial.resource)), name_part(part)),
+        "time relative to undisturbed runs, " + level_text(trial.resource, level), {0.0, "ratio"},
+        Better::lower);
     set_samples(result, level.slowdowns);
-    std::string part = name_part(text);
-    std::erase_if(part, [](char c) { return c == ',' || c == ':' || c == '%'; });
-    result.name += "." + part;
   });
   for (const Cause& cause : found.shares)
     add_result(record, "share." + name_part(name_of(cause.kind)),

@@ -41,7 +41,7 @@ TEST(ExplainRecord, HasTheAnswerFirstAndAllViews) {
 
 TEST(ExplainRecord, HasAFigureForEachLevelAndShare) {
   const Record record = record_of(a_team());
-  const Result* half = record.find("explain.slowdown.memory_bandwidth_50__taken");
+  const Result* half = record.find("explain.slowdown.memory_bandwidth.2");
   ASSERT_NE(half, nullptr);
   EXPECT_EQ(half->samples.size(), 2u);
   EXPECT_NEAR(*half->value, 1.5, 0.06);

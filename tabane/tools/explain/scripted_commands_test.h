@@ -98,6 +98,10 @@ class Script {
     all.observed.system = command_.share(Kind::faults);
     all.observed.minor_faults = command_.share(Kind::faults) * 1e6 + 100;
     look(all.observed);
+    if (command_.threads > 1) {
+      all.observed.user = 0;
+      for (const ThreadSeen& thread : all.observed.threads) all.observed.user += thread.cpu_seconds;
+    }
     undisturbed_ = all.observed.seconds;
     const double cache_left = machine_.thieves_take_cache ? 0.01 * machine_.cache : machine_.cache;
     Trial bandwidth{.resource = Resource::bandwidth};

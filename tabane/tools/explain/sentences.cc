@@ -36,6 +36,12 @@ const Level* nearest(const Trial& trial, double taken) {
   return best;
 }
 
+// Two digits are known of it, if at all.
+std::string size_text(double bytes) {
+  const double unit = std::pow(10, std::floor(std::log10(bytes / 1024 / 1024)) - 1) * 1024 * 1024;
+  return show(std::round(bytes / unit) * unit, "B");
+}
+
 std::string text_of_share(double taken) {
   return std::abs(taken - 0.5) < 0.03 ? "half" : show_percent(taken);
 }
@@ -81,7 +87,7 @@ class Words {
       case Kind::bandwidth:
         return say_bandwidth(cause);
       case Kind::cache:
-        return say_cache(cause);
+        return say_cache();
       case Kind::latency:
         out_.push_back(
             fmt::format("{} for single loads from memory, {} of its time: if they took half as "
@@ -123,9 +129,10 @@ class Words {
   }
 
   void say_gain(const Cause& cause, std::string_view what, const char* without) {
-    out_.push_back(fmt::format("{} {} of its time {}; {} it is at most {:.2f} times as fast.",
+    const double gain = cause.most_gain();
+    out_.push_back(fmt::format("{} {} of its time {}; {} it is {} times as fast.",
                                first() ? "For" : "Also, for", show_percent(cause.share), what,
-                               without, cause.most_gain()));
+                               without, gain < 20 ? fmt::format("at most {:.2f}", gain) : "many"));
   }
 
   void say_bandwidth(const Cause& cause) {
@@ -141,17 +148,15 @@ class Words {
 
   std::string working_set() const {
     const WorkingSet& set = *found_.working_set;
-    return fmt::format("about {} of shared cache [{}, {}]", show(set.bytes, "B"),
-                       show(set.interval.low, "B"), show(set.interval.high, "B"));
+    return fmt::format("about {} of it, between {} and {}", size_text(set.bytes),
+                       size_text(set.interval.low), size_text(set.interval.high));
   }
 
-  void say_cache(const Cause& cause) {
+  void say_cache() {
     if (!found_.working_set) return;
     out_.push_back(fmt::format(
-        "{} by the shared cache: it needs {}, and takes {:.2f} times as long without. A cache "
-        "twice as fast would make it at most {} times as fast.",
-        first() ? "It is bound" : "It is also bound", working_set(), found_.working_set->slowdown,
-        half_of(cause)));
+        "{} by the shared cache: it needs {}, and takes {:.1f} times as long without.",
+        first() ? "It is bound" : "It is also bound", working_set(), found_.working_set->slowdown));
   }
 
   void say_computing(const Cause& cause) {
@@ -159,13 +164,24 @@ class Words {
         "It computes for {} of its time: cores twice as fast would make it at most {} times as "
         "fast.",
         show_percent(cause.share), half_of(cause));
+    if (first() && hides_loads())
+      sentence += " Waits for single loads from memory would look the same here.";
     const Trial* const cpu = trial(Resource::cpu_time);
-    if (cpu != nullptr && first()) {
+    if (cpu != nullptr && first() && !hides_loads()) {
       const Level& most = *nearest(*cpu, 1);
       sentence += fmt::format(" With {} of the processor's time gone it takes {} long.",
                               show_percent(most.taken), times(found_.effect_of(most)));
     }
     out_.push_back(std::move(sentence));
+  }
+
+  // Whether no thief made loads from memory so slow that a command that waits for them shows it.
+  bool hides_loads() const {
+    double most = 0;
+    if (const Trial* const bandwidth = trial(Resource::bandwidth))
+      for (const Level& level : bandwidth->levels)
+        if (!level.slowdowns.empty()) most = std::max(most, level.latency.value_or(1) - 1);
+    return most < 3 * found_.half_of_one;
   }
 
   // Who waits for a pipe, and who works meanwhile.
@@ -184,8 +200,9 @@ class Words {
 
   void say_memory() {
     if (found_.working_set && !is_cause(Kind::cache))
-      out_.push_back(fmt::format("It needs {}; without, it takes {:.2f} times as long.",
-                                 working_set(), found_.working_set->slowdown));
+      out_.push_back(
+          fmt::format("It needs the shared cache, {}: without, it takes {:.1f} times as long.",
+                      working_set(), found_.working_set->slowdown));
     if (found_.needs_bandwidth && found_.bandwidth->knee > 1)
       out_.push_back(fmt::format("It needs {} of {} of memory bandwidth; more would not help.",
                                  show(*found_.needs_bandwidth, "B/s"),
@@ -287,6 +304,7 @@ class Words {
     std::vector<std::pair<std::string, std::vector<std::string>>> reasons;
     for (const Trial& one : evidence_.trials) {
       if (!one.untried.empty()) {
+        if (one.resource == Resource::prefault) continue;  // there is no way yet
         auto same = std::ranges::find(reasons, one.untried, [](auto& each) { return each.first; });
         if (same == reasons.end()) same = reasons.insert(same, {one.untried, {}});
         same->second.emplace_back(name_of(one.resource));

@@ -15,6 +15,8 @@ constexpr double kAlone = 0.9;    // of its looks, from which on it does not wor
 int wants(const Moment& moment) { return moment(Doing::running) + moment(Doing::runnable); }
 double wants(const ThreadSeen& thread) { return thread(Doing::running) + thread(Doing::runnable); }
 
+bool is_with_others(const ThreadSeen& thread) { return thread.alone < kAlone * wants(thread); }
+
 // Those with much to do, the one that is alone most often first.
 std::vector<const ThreadSeen*> workers_of(const Observed& observed) {
   double most = 0;
@@ -31,8 +33,8 @@ std::vector<const ThreadSeen*> workers_of(const Observed& observed) {
 double width_of(const Observed& observed, int pus) {
   const std::vector<const ThreadSeen*> workers = workers_of(observed);
   if (workers.size() <= static_cast<std::size_t>(pus)) {
-    const auto together = std::ranges::count_if(
-        workers, [](auto* thread) { return thread->alone < kAlone * wants(*thread); });
+    const auto together =
+        std::ranges::count_if(workers, [](auto* thread) { return is_with_others(*thread); });
     return std::max(1.0, static_cast<double>(together > 0 ? together : std::ssize(workers)));
   }
   std::vector<double> wanting;
@@ -48,21 +50,22 @@ void divide(double lost, double at_locks, const Observed& observed, Waits& waits
   const double looks = static_cast<double>(observed.moments.size());
   const std::vector<const ThreadSeen*> workers = workers_of(observed);
   if (workers.empty()) return;
+  const double step = (observed.moments.back().seconds - observed.moments.front().seconds) /
+                      std::max(1.0, looks - 1);
+  // In looks; what the system counted is more exact.
+  const auto work_of = [&](const ThreadSeen& worker) {
+    return worker.cpu_seconds > 0 && step > 0 ? worker.cpu_seconds / step : wants(worker);
+  };
+  std::vector<double> work;
+  for (std::size_t i = 1; i < workers.size(); ++i) work.push_back(work_of(*workers[i]));
   const double second = workers.size() > 1 ? workers[1]->alone : 0;
-  const double alone = workers[0]->alone - second;  // who hold a lock in turn are alike
+  double alone = workers[0]->alone - second;  // who hold a lock in turn are alike
+  if (is_with_others(*workers[0]) && !work.empty())
+    alone = std::clamp(work_of(*workers[0]) - core::mean(work), 0.0, alone);
   const double serial = std::min(lost, alone / looks * (waits.width - 1) / waits.width);
   // Were the rest of the work equal, all would end with the mean. Of a pool of processes, each with
   // one task, nothing follows.
-  std::vector<double> work;
-  const double step = (observed.moments.back().seconds - observed.moments.front().seconds) /
-                      std::max(1.0, looks - 1);
-  for (const ThreadSeen* worker : workers) {
-    // What the system counted is more exact than the number of looks.
-    const double all =
-        worker->cpu_seconds > 0 && step > 0 ? worker->cpu_seconds / step : wants(*worker);
-    const double own = all - (worker == workers[0] ? alone : 0);
-    if (own > 0) work.push_back(own);
-  }
+  if (const double own = work_of(*workers[0]) - alone; own > 0) work.push_back(own);
   const bool team = static_cast<double>(work.size()) <= waits.width + 1;
   const double uneven =
       team && !work.empty() ? (std::ranges::max(work) - core::mean(work)) / looks : 0;
@@ -77,7 +80,7 @@ void divide(double lost, double at_locks, const Observed& observed, Waits& waits
 std::optional<Waits> waits_of(const Observed& observed, int pus) {
   const double looks = static_cast<double>(observed.moments.size());
   if (observed.moments.size() < kFewestLooks) return std::nullopt;
-  Waits waits{.width = width_of(observed, pus), .error = 0.5 / std::sqrt(looks)};
+  Waits waits{.width = width_of(observed, pus), .looks = looks};
   double lost = 0, at_locks = 0;
   for (const Moment& moment : observed.moments) {
     const double wanting = wants(moment);
@@ -98,6 +101,14 @@ std::optional<Waits> waits_of(const Observed& observed, int pus) {
       lost += idle;
       if (moment(Doing::lock) > 0) at_locks += idle;
     }
+  }
+  // One look keeps a PU busy, too; what all threads used is more exact.
+  const double used = observed.user + observed.system;
+  if (waits.width > 1 && lost > 0 && used > 0 && !observed.seconds.empty()) {
+    const double idle = 1 - used / core::median(observed.seconds) / waits.width;
+    const double exact = std::clamp(idle - (1 - waits.busy) - waits.others, 0.0, 1.0);
+    at_locks *= exact / lost;
+    lost = exact;
   }
   divide(lost, at_locks, observed, waits);
   return waits;

@@ -16,7 +16,7 @@ struct Waits {
   double locks = 0;      // threads with as much work wait for each other
   double disk = 0, pipe = 0, network = 0, sleep = 0;
   double others = 0;  // threads that want to run wait for a PU
-  double error = 0;   // standard error of a share, from the number of looks
+  double looks = 0;
 };
 
 // pus: that the command may use. Null for fewer than 20 looks.
