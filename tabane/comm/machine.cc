@@ -10,6 +10,7 @@
 #include <fstream>
 #include <iterator>
 #include <optional>
+#include <utility>
 
 #include "tabane/core/error.h"
 
@@ -48,11 +49,12 @@ struct Key {
   std::string_view name;
   Law Machine::*law;
 };
-constexpr std::array<Key, 13> kKeys{{{"send.latency", &Machine::send_latency},
+constexpr std::array<Key, 14> kKeys{{{"send.latency", &Machine::send_latency},
                                      {"send.occupancy", &Machine::send_occupancy},
                                      {"recv.copy", &Machine::receive_copy},
                                      {"recv.pointer", &Machine::receive_pointer},
                                      {"probe", &Machine::probe},
+                                     {"clock", &Machine::clock},
                                      {"broadcast.latency", &Machine::broadcast_latency},
                                      {"broadcast.occupancy", &Machine::broadcast_occupancy},
                                      {"barrier", &Machine::barrier},
@@ -167,9 +169,10 @@ Law::Term term_of(std::string_view text, bool is_negative) {
   return {is_negative ? -*factor : *factor, variables_of(text.substr(end))};
 }
 
-// A law is linear in each variable, so the corners are where it is least; but lg and p are one: if
-// it has both, that may be between them.
-void require_positive(const Law& law, std::string_view text) {
+// A sum is linear in each variable, so the corners are where it is least; but lg and p are one: if
+// it has both, that may be between them. Of several sums the first has to be positive.
+void require_positive(Law law, std::string_view text) {
+  law.terms.erase(std::ranges::find_if(law.terms, &Law::Term::begins), law.terms.end());
   const auto has = [&](Variable one) {
     return std::ranges::any_of(law.terms, [&](const Law::Term& term) { return term.has(one); });
   };
@@ -217,16 +220,17 @@ int distance(int from, int to, int around) {
 
 Law Law::parse(std::string_view text) {
   Law law;
-  bool is_negative = false;
+  char before = '+';
   for (std::string_view rest = text;;) {
     // A sign within a number, as in 1e-3, follows its e.
     std::size_t sign = 0;
     do {
-      sign = rest.find_first_of("+-", sign + 1);
+      sign = rest.find_first_of("+-|", sign + 1);
     } while (sign != rest.npos && rest[sign - 1] == 'e');
-    law.terms.push_back(term_of(rest.substr(0, sign), is_negative));
+    law.terms.push_back(term_of(rest.substr(0, sign), before == '-'));
+    law.terms.back().begins = before == '|';
     if (sign == rest.npos) break;
-    is_negative = rest[sign] == '-';
+    before = rest[sign];
     rest.remove_prefix(sign + 1);
   }
   require_positive(law, text);
@@ -236,7 +240,7 @@ Law Law::parse(std::string_view text) {
 std::string Law::format() const {
   std::string text;
   for (const Term& term : terms) {
-    if (!text.empty()) text += term.factor < 0 ? " - " : " + ";
+    if (!text.empty()) text += term.begins ? " | " : term.factor < 0 ? " - " : " + ";
     text += fmt::format("{:.6g}", std::fabs(term.factor));
     for (std::size_t i = 0; i < kVariableNames.size(); ++i) {
       if (term.has(static_cast<Variable>(i))) text += fmt::format(" {}", kVariableNames[i]);
@@ -249,15 +253,16 @@ double Law::at(const At& call) const {
   const std::array<double, kVariableNames.size()> values{
       call.bytes, std::log2(call.ranks), static_cast<double>(call.ranks),
       static_cast<double>(call.hops), call.operations};
-  double sum = 0;
+  double sum = 0, largest = -HUGE_VAL;
   for (const Term& term : terms) {
+    if (term.begins) largest = std::max(largest, std::exchange(sum, 0));
     double product = term.factor;
     for (std::size_t i = 0; i < values.size(); ++i) {
       if (term.has(static_cast<Variable>(i))) product *= values[i];
     }
     sum += product;
   }
-  return sum;
+  return std::max(largest, sum);
 }
 
 int Machine::hops(int from, int to) const {

@@ -27,12 +27,13 @@ struct At {
   double operations = 0;
 };
 
-// A sum of terms: a number times some variables.
+// A sum of terms, each a number times some variables; or of several sums the largest.
 class Law {
  public:
   struct Term {
     double factor = 0;
     std::uint8_t variables = 0;  // bit Variable
+    bool begins = false;         // another sum
     bool has(Variable one) const { return (variables >> one & 1) != 0; }
   };
 
@@ -55,6 +56,7 @@ struct Machine {
   Law receive_copy;                            // of the receiver, once the message is there
   Law receive_pointer;                         // the same for one that is read where it is
   Law probe;                                   // a look whether a message is there
+  Law clock;                                   // a look at the clock
   Law broadcast_latency, broadcast_occupancy;  // occupancy: of the root and of each receiver
   Law barrier;                                 // after the last rank has come, as all that follow
   Law sum, max;  // of one value per rank in a row or column; max: and its rank and index

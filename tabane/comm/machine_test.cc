@@ -22,6 +22,16 @@ TEST(Law, IsASumOfProducts) {
   EXPECT_EQ(law.format(), "3.1 - 0.1 lg + 0.05 x + 0.02 x lg + 2 hop + 7 p + 0.001 op");
 }
 
+TEST(Law, IsTheLargestOfItsSums) {
+  const Law law = Law::parse("2 op | 3 x | 1 + 5 x - 400");
+  EXPECT_EQ(law.at({10, 1, 0, 100}), 200);
+  EXPECT_EQ(law.at({100, 1, 0, 100}), 300);
+  EXPECT_EQ(law.at({300, 1, 0, 100}), 1101);
+  EXPECT_EQ(law.format(), "2 op | 3 x | 1 + 5 x - 400");
+  EXPECT_THROW(Law::parse("1 - 1 x | 2 x - 3"), core::UsageError);  // at x = 1.2
+  EXPECT_THROW(Law::parse("1 op |"), core::UsageError);
+}
+
 TEST(Machine, IsReadAsItIsWritten) {
   const std::string text = std::string("# mine\nname = cluster\r\nshape = 4x8  # torus\n\n") +
                            kLeast + "compute = 0.5 op\ncompute.dgemm = 0.1 op + 0.01 x\n";

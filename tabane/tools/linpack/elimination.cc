@@ -165,6 +165,13 @@ void RowExchange::scatter_rest(LocalMatrix& matrix, int first, int count) {
 
 // The rows that go to the diagonal block are read before others take their places.
 void RowExchange::run(LocalMatrix& matrix, int first, int count, std::vector<double>& u) {
+  const auto me = static_cast<std::size_t>(grid_.my_row());
+  std::size_t moved = into_top_[me].size() + from_top_[me].size();
+  if (grid_.my_row() == diagonal_) {
+    for (const auto& moves : from_top_) moved += moves.size();
+  }
+  grid_.all().compute(solver::lines(1.0 * static_cast<double>(moved) * count));
+  grid_.all().compute(solver::copies(static_cast<double>(width_) * count));
   gather_top(matrix, first, count, u);
   scatter_rest(matrix, first, count);
 }
@@ -254,6 +261,7 @@ void Elimination::factorise_panel(int number) {
   for (int j = 0; j < to.width(); ++j) {
     std::copy_n(matrix_.at(to.first_row(), column + j), to.rows(), to.lower(0, j));
   }
+  grid_.all().compute(solver::copies(1.0 * to.rows() * to.width()));
   factorise(grid_, layout_, to, steps_);
 }
 
@@ -295,6 +303,7 @@ void Elimination::keep_factors(int number) {
   for (int j = 0; j < from.width(); ++j) {
     std::copy_n(from.lower(0, j), from.rows(), matrix_.at(from.first_row(), column + j));
   }
+  grid_.all().compute(solver::copies(1.0 * from.rows() * from.width()));
 }
 
 // cost: on m rows and c columns, with panels of width w, of numbers of 8 bytes:
@@ -310,6 +319,7 @@ void Elimination::update_tile(Panel& from, RowExchange* exchange, int first, int
     const auto in = steps_.in(kSwap);
     if (exchange == nullptr) {
       exchange_rows(matrix_, from, first, count);
+      grid_.all().compute(solver::lines(2.0 * from.width() * count));
     } else {
       messages_ == Messages::by_rows ? exchange->run_by_rows(matrix_, first, count, u_)
                                      : exchange->run(matrix_, first, count, u_);

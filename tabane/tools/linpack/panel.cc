@@ -126,7 +126,7 @@ void Factorisation::leaf(int first, int count) {
     for (int i = 0; i < right; ++i) u[i] = *panel_.top(column, column + 1 + i);
     above = panel_.rows_of_top(column + 1);
     const int below = panel_.rows() - above;
-    grid_.all().compute(solver::pass(below * (right + 1.0), 2));
+    grid_.all().compute(solver::pass(below * (right + 1.0), 2, 16));
     if (pivot != 0) {
       found =
           eliminate(panel_.lower(above, column), panel_.ld(), below, right + 1, pivot, u.data());

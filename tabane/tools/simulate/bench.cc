@@ -11,6 +11,7 @@
 #include <map>
 #include <sstream>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "bench/command.h"
@@ -115,11 +116,15 @@ void tell_like_simgrid(Panel& panel) {
 // Two ranks here, and on the machine that a survey makes of this one.
 void tell_predictions(Panel& panel) {
   constexpr const char* kSurvey =
-      "clock.core_rate,core_to_core.latency,comm,peak,memory.bandwidth.triad";
+      "clock,core_to_core.latency,comm,peak,memory.bandwidth,simd.dot.l1";
   const std::string& program = panel.settings().program;
   const core::ScratchFolder folder("simulate");
   const std::string machine = folder / "this.txt";
-  for (const std::string solver : {"scg -n 1000", "linpack -n 4000", "slalom --patches 1000"}) {
+  // Each on the grid that it takes for two ranks.
+  using Asked = std::pair<std::string, std::string>;
+  for (const Asked& asked : {Asked{"scg -n 400", "2x1"}, Asked{"linpack -n 4000", "1x2"},
+                             Asked{"slalom --patches 2000", "2x1"}}) {
+    const std::string &solver = asked.first, &grid = asked.second;
     const std::string question = solver + ", predicted from a survey";
     if (!panel.wants(question)) continue;
     if (program.empty()) return panel.skip(question, "tabane was not found");
@@ -135,8 +140,8 @@ void tell_predictions(Panel& panel) {
         const auto seconds = [&](const std::string& where) {
           return solver_run(panel.settings(), folder / "run.json", "", solver + where, 1).timed(1);
         };
-        const double ratio =
-            seconds(fmt::format(" --machine {}:2x1", machine)) / seconds(" --ranks 2 --grid 2x1");
+        const double ratio = seconds(fmt::format(" --machine {}:{}", machine, grid)) /
+                             seconds(fmt::format(" --ranks 2 --grid {}", grid));
         errors.push_back(std::max(ratio, 1 / ratio));
       }
       panel.tell({.question = question,

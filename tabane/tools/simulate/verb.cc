@@ -44,7 +44,12 @@ void print_presets() {
 // Returns false if a machine is to be simulated.
 bool has_printed(const SimulateOptions& options) {
   if (!options.survey.empty()) {
-    fmt::print("{}", simulate::machine_from(read_record(options.survey)));
+    const lab::Record survey = read_record(options.survey);
+    const bool is_here = simulate::is_of_this_machine(survey);
+    fmt::print("{}",
+               simulate::machine_from(
+                   survey, is_here ? simulate::measure_rates(survey.machine.at("cores").get<int>())
+                                   : simulate::Rates{}));
     return true;
   }
   if (options.machine.empty()) {

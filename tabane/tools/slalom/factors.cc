@@ -85,6 +85,7 @@ void LdlFactors::make_systems(const Geometry& geometry, const Region& region) {
 void LdlFactors::factor_panel(int k, PanelExchange& panels, comm::Grid& grid, comm::Steps& steps) {
   const solver::BlockCyclic& rows = distribution().rows;
   const int size = rows.size(k);
+  grid.all().compute(solver::copies(2.0 * kColours * size * panels.rows()));  // and keep_panel()
   const auto numbers = static_cast<std::size_t>(size) * static_cast<std::size_t>(size);
   diagonal_.resize(numbers * kColours);
   const auto block = [&](int q) {
@@ -95,7 +96,7 @@ void LdlFactors::factor_panel(int k, PanelExchange& panels, comm::Grid& grid, co
       double* const a = of(q).at(k, k);
       const std::size_t ld = of(q).ld(k);
       factor_block(a, size, ld, space_);
-      grid.all().compute({.kind = solver::kSymmetric, .operations = std::pow(size, 3) / 3});
+      grid.all().compute({.kind = solver::kTriangle, .operations = std::pow(size, 3) / 3});
       for (int j = 0; j < size; ++j) {
         std::copy_n(a + static_cast<std::size_t>(j) * ld, size, block(q) + j * size);
       }
@@ -108,7 +109,7 @@ void LdlFactors::factor_panel(int k, PanelExchange& panels, comm::Grid& grid, co
     }
     if (panels.rows() == 0) continue;
     grid.all().compute(
-        {.kind = solver::kSymmetric, .operations = 1.0 * size * size * panels.rows()});
+        {.kind = solver::kTriangle, .operations = 1.0 * size * size * panels.rows()});
     const double* const below = of(q).at(k + 1, k);
     for (int j = 0; j < size; ++j) {
       std::copy_n(below + static_cast<std::size_t>(j) * of(q).ld(k), panels.rows(),
@@ -137,7 +138,11 @@ void LdlFactors::compute(const Geometry& geometry, const Region& region, comm::G
   eliminate_first_face(panels, grid, steps);
   steps.in(kFirstFace, [&] {
     make_systems(geometry, region);
-    grid.all().compute(solver::pass(static_cast<double>(of(0).size()), 4));
+    const auto numbers = static_cast<double>(of(0).size());
+    grid.all().compute(solver::pass(numbers, 4, 40));
+    // Above the diagonal, where no coupling is, the first one is new, too.
+    grid.all().compute(
+        {.kind = solver::kMemory, .bytes = (kColours - 0.5) * sizeof(double) * numbers});
   });
   const solver::BlockCyclic& columns = distribution().columns;
   for (int k = 0; k < columns.blocks(); ++k) {

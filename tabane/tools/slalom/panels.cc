@@ -4,6 +4,7 @@
 
 #include "tabane/comm/collectives.h"
 #include "tabane/solver/blas.h"
+#include "tabane/solver/model.h"
 
 namespace tabane::slalom {
 namespace {
@@ -20,6 +21,8 @@ PanelExchange::PanelExchange(comm::Grid& grid, comm::Steps& steps, const Distrib
                              int matrices)
     : grid_(grid), steps_(steps), distribution_(distribution) {
   begin(-1, distribution.rows.block, matrices);
+  grid.all().compute(
+      {.kind = solver::kMemory, .bytes = static_cast<double>(bytes(distribution, matrices))});
 }
 
 std::size_t PanelExchange::bytes(const Distribution& distribution, int matrices) {
@@ -73,6 +76,7 @@ void PanelExchange::share(int owner) {
     if (sent) sent->wait();
   }
   take_part(mine, left_.data(), ld());
+  grid_.all().compute(solver::copies(static_cast<double>(right_.size())));
 }
 
 // Returns how many rows of that part of the column are columns of this rank.

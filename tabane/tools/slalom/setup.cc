@@ -238,6 +238,7 @@ void Couplings::compute(const Geometry& geometry, const Region& region, comm::Co
   all.compute({.kind = solver::kCoupling,
                .operations = kOperations * couplings,
                .bytes = sizeof(double) * couplings});
+  all.compute({.kind = solver::kMemory, .bytes = sizeof(double) * couplings});
   comm::all_reduce(all, sums_, comm::Operation::sum, {.reproducible = true});
 }
 

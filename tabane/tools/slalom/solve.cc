@@ -17,9 +17,6 @@
 
 namespace tabane::slalom {
 
-// A patch of the answer, as the benchmark counts.
-constexpr double kStorerOperations = 48;
-
 double counted_operations(const Geometry& geometry, int patches, Revision revision) {
   const std::array<int, kFaces + 1> begin = share_patches(geometry, patches);
   std::array<double, kFaces> p{};
@@ -33,7 +30,7 @@ double counted_operations(const Geometry& geometry, int patches, Revision revisi
   const double n = patches, f = p[0] + 1;
   const double opposite = p[0] * p[3] + p[1] * p[4] + p[2] * p[5];
   const double adjacent = (n * n - squares - 2 * opposite) / 2;
-  const double reader = 258, region = 154 + 8 * columns + n, storer = kStorerOperations * n;
+  const double reader = 258, region = 154 + 8 * columns + n, storer = solver::kTextOperations * n;
   const double set_up = revision == Revision::r126 ? 6 + 532 * opposite + 8 * n + 370 * adjacent
                                                    : 3 + 840 * opposite + 430 * adjacent;
   const double systems = 72 + 9 * n + n * n - squares;
@@ -132,7 +129,8 @@ class BoxSolver {
     if (!is_root()) return;
     // In a folder of its own: nobody should use it before it has been checked.
     folder_.emplace("slalom");
-    grid_.all().compute({.kind = solver::kText, .operations = kStorerOperations * region_.size()});
+    grid_.all().compute(
+        {.kind = solver::kText, .operations = solver::kTextOperations * region_.size()});
     core::write_file(*folder_ / "answer", answer_text(geometry_, region_, radiosities_));
   }
 

@@ -353,7 +353,10 @@ class SimTransport : public Transport {
   }
   NativeCollectives* collectives() override { return &collectives_; }
 
-  double now() override { return self().now * 1e-6; }
+  double now() override {
+    self().spend(Activity::compute, machine().clock.at({0, size()}));
+    return self().now * 1e-6;
+  }
   void compute(const Work& work) override {
     place_.world.check();
     const auto& laws = machine().compute;

@@ -9,6 +9,8 @@
 #include <vector>
 
 #include "tabane/comm/runners_test.h"
+#include "tabane/core/file.h"
+#include "tabane/core/temporary_file.h"
 
 namespace tabane::comm {
 namespace {
@@ -158,6 +160,14 @@ TEST(SimulatedMachine, ComputesByTheNearestLaw) {
   EXPECT_NEAR(computed("product.other"), 210, 1e-7);
   EXPECT_NEAR(computed("products"), 180, 1e-7);
   EXPECT_NEAR(computed(""), 180, 1e-7);
+}
+
+TEST(SimulatedMachine, LooksAtTheClock) {
+  const core::ScratchFolder folder("machine");
+  core::write_file(folder / "m.txt",
+                   "shape = 1x2\nsend.latency = 1\nsend.occupancy = 1\nclock = 3\n");
+  EXPECT_NEAR(cost(folder / "m.txt", [](Comm&) {}), 3, 1e-7);
+  EXPECT_EQ(cost("ap1000:1x2", [](Comm&) {}), 0);
 }
 
 TEST(Ap1000, BarrierWaitsForTheLast) {
