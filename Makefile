@@ -32,7 +32,7 @@ survey: ## find this machine's limits, write tabane-report/ (ARGS=--quick: short
 	$(call setup,survey)
 	$(call configure)
 	$(call compile,tabane,measuring takes two minutes (ARGS=--quick: half a minute))
-	build/tabane survey $(REPORT:%=-o %) $(ARGS)
+	build/tabane survey$(REPORT:%= -o %) $(ARGS)
 
 # Words that begin with 1 are one name.
 STUDIES = $(subst _,-,$(notdir $(patsubst %/,%,$(wildcard tabane/studies/*/))))

@@ -1,5 +1,7 @@
 #!/bin/sh
 # Configures build/ with the named options on, unless it is already and no MPI is new; silent then.
+# Of what cmake says, which is in build/configure.log, it shows what is missing, or the end of a
+# failure.
 # usage: cmake/configure.sh [OPTION…]
 #
 # A new build/ leaves out tests and comparisons, so that it needs no more than [survey]. An option
@@ -28,5 +30,12 @@ for option in TABANE_TESTS TABANE_BENCH; do
   set_in_cache "$option" && [ -f build/build.ninja ] && value=ON
   flags="$flags -D$option=$value"
 done
+mkdir -p build
+log=build/configure.log
 # shellcheck disable=SC2086  # flags are separate words
-exec cmake --preset release $flags
+cmake --preset release $flags >$log 2>&1 || {
+  tail -n 20 $log >&2
+  echo "tabane: cmake failed; all that it said is in $log" >&2
+  exit 1
+}
+sed -n 's/^-- \(No .* built without\)/tabane: \1/p' $log >&2

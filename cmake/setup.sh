@@ -4,8 +4,9 @@
 # usage: cmake/setup.sh SECTION…
 #
 # study/FOLDER is the section [study] of tabane/studies/FOLDER alone, which need not have one.
-# Exits 1 if packages are missing and cannot be installed, after naming them. On a system without
-# dpkg it names what is needed and exits 0: CMake then tells what it does not find.
+# Exits 1 if packages are missing and cannot be installed, after naming them. What apt-get says is
+# in build/setup.log. On a system without dpkg it names what is needed and exits 0: CMake then
+# tells what it does not find.
 set -eu
 
 cd "$(dirname "$0")/.."
@@ -74,26 +75,39 @@ fi
 missing=$(missing_of $wanted)
 [ -n "$missing" ] || exit 0
 
+# shellcheck disable=SC2086  # names are separate words
+set -- $missing
+log=build/setup.log
+
 as_root=
 if [ "$(id -u)" -ne 0 ]; then
-  if command -v sudo >/dev/null 2>&1 && sudo -n true 2>/dev/null; then
-    as_root="sudo -n"
-  else
+  as_root=sudo
+  if ! sudo -n true 2>/dev/null; then
     say "these packages are missing: $missing"
-    say "install them as root:"
-    say "  apt-get update && apt-get install --no-install-recommends $missing"
-    say "or, if you have them from elsewhere, leave this step out with: make SETUP=no …"
-    exit 1
+    if ! command -v sudo >/dev/null || [ ! -t 0 ] || ! sudo true; then  # asks for the password
+      say "install them as root:"
+      say "  apt-get update && apt-get install --no-install-recommends $missing"
+      say "or, if you have them from elsewhere, leave this step out with: make SETUP=no …"
+      exit 1
+    fi
   fi
 fi
 
-# shellcheck disable=SC2086  # names are separate words
-set -- $missing
-say "installing $# of the packages in packages.txt: $missing"
-apt="$as_root env DEBIAN_FRONTEND=noninteractive apt-get -q -o DPkg::Lock::Timeout=300"
-$apt update || say "the package lists could not be renewed; trying with those that are here"
-# shellcheck disable=SC2086  # names are separate words
-$apt install --no-install-recommends -y $missing </dev/null || {
-  say "these packages could not be installed: $missing"
+apt_get() {
+  $as_root env DEBIAN_FRONTEND=noninteractive apt-get -q -o DPkg::Lock::Timeout=300 "$@" </dev/null
+}
+
+mkdir -p build
+say "renewing the package lists; what apt-get says is in $log"
+apt_get update >"$log" 2>&1 ||
+  say "the package lists could not be renewed; trying with those that are here"
+set -- install --no-install-recommends -y "$@"
+size=$(apt_get "$@" --print-uris 2>/dev/null | awk '
+  substr($0, 1, 1) == "\047" { ++files; bytes += $3 }
+  END { if (files) printf " %d packages (about %.0f MB),", files, bytes / 1e6 }')
+say "installing$size because these are missing: $missing"
+apt_get "$@" >>"$log" 2>&1 || {
+  tail -n 20 "$log" >&2
+  say "these packages could not be installed: $missing; all that apt-get said is in $log"
   exit 1
 }

@@ -10,17 +10,28 @@ cp "$source/cmake/configure.sh" "$work/cmake/"
 fake() { printf '#!/bin/sh\n%s\n' "$2" >"$work/bin/$1"; chmod +x "$work/bin/$1"; }
 # shellcheck disable=SC2016  # for the fakes to expand
 {
-  fake cmake 'echo "cmake $*"'
+  fake cmake 'echo "cmake $*" >>"$CALLS"; seq 100; echo "-- No mpi (Debian: x): built without it"
+    echo "-- Found y"; exit "${FAILS-0}"'
   fake pkg-config 'case " $FAKE_MPIS " in *" $2 "*) ;; *) exit 1 ;; esac'
+}
+
+export CALLS=$work/calls
+
+# configure OPTION…: with the fakes, and all that it says.
+configure() {
+  : >"$CALLS"
+  PATH=$work/bin:$PATH "$work/cmake/configure.sh" "$@" 2>&1
 }
 
 # check EXPECTED MPIS OPTION…: what configure.sh starts where pkg-config knows these MPIs.
 check() {
-  local expected=$1 mpis=$2 said
+  local expected=$1 mpis=$2 said lacks=
   shift 2
-  said=$(PATH=$work/bin:$PATH FAKE_MPIS=$mpis "$work/cmake/configure.sh" "$@")
-  [ "$said" = "$expected" ] || {
-    printf 'configure.sh %s with "%s":\n%s\nexpected:\n%s\n' "$*" "$mpis" "$said" "$expected"
+  said=$(FAKE_MPIS=$mpis configure "$@")
+  [ -z "$expected" ] || lacks="tabane: No mpi (Debian: x): built without it"
+  [ "$(cat "$CALLS")$said" = "$expected$lacks" ] || {
+    printf 'configure.sh %s with "%s":\n%s\nexpected:\n%s\n' "$*" "$mpis" \
+      "$(cat "$CALLS")$said" "$expected$lacks"
     exit 1
   }
 }
@@ -28,7 +39,7 @@ check() {
 plain="cmake --preset release -DTABANE_TESTS=OFF -DTABANE_BENCH=OFF"
 with_tests="cmake --preset release -DTABANE_TESTS=ON -DTABANE_BENCH=OFF"
 check "$plain" ""
-mkdir "$work/build"
+mkdir -p "$work/build"
 echo "build lib/libtabane_opencl.so" >"$work/build/build.ninja"
 check "" ""
 check "$plain" "ompi-c"
@@ -40,4 +51,12 @@ check "$with_tests" "mpich"
 echo "build lib/libtabane_mpi_openmpi.so" >>"$work/build/build.ninja"
 check "" "ompi-c"
 check "$with_tests" "ompi-c mpich"
+code=0
+said=$(FAILS=3 FAKE_MPIS='' configure TABANE_BENCH) || code=$?
+if [ $code -ne 1 ] || [ "$(wc -l <<<"$said")" -ne 21 ] ||
+  [[ $said != *"-- Found y"*"all that it said is in build/configure.log" ]] ||
+  [ "$(wc -l <"$work/build/configure.log")" -ne 102 ]; then
+  echo "where cmake fails: exit $code: $said"
+  exit 1
+fi
 echo "configure.sh: all cases passed"

@@ -27,11 +27,16 @@ for study in one other; do
 done
 fake() { printf '#!/bin/sh\n%s\n' "$2" >"$work/bin/$1"; chmod +x "$work/bin/$1"; }
 # shellcheck disable=SC2016  # for the fake to expand
-fake apt-get 'echo "apt-get $*" >>"$APT_LOG"; [ ! -e "$APT_LOG.fails" ]'
-fake sudo 'exit 1'
+fake apt-get 'case $* in
+  *--print-uris) printf "%b\n" "Reading…" "\047http://a/b.deb\047 b.deb 1400000 SHA256:1" \
+      "\047http://a/c.deb\047 c.deb 1200000 SHA256:2"; exit ;;
+  esac
+  echo "apt-get $*" >>"$APT_LOG"; seq 100; echo "E: why" >&2; [ ! -e "$APT_LOG.fails" ]'
+# shellcheck disable=SC2016
+fake sudo '[ "$1" != -n ] || shift; [ -e "$APT_LOG.sudo" ] && exec "$@"'
 export APT_LOG=$work/apt.log
-for program in sh awk dirname env; do
-  ln -s "$(command -v $program)" "$work/bin/$program"
+for program in sh awk dirname env mkdir seq tail true; do
+  ln -s "$(type -P $program)" "$work/bin/$program"
 done
 
 # check NAME EXIT_CODE PATTERN SECTION…: runs setup.sh; PATTERN must match its messages.
@@ -64,13 +69,19 @@ check "user: names what is missing" 1 \
   'missing: beta delta'$'\n''.*apt-get install.* beta delta' survey test
 apt_was_not_called
 
+touch "$APT_LOG.sudo"
+check "user with sudo: installs" 0 ': beta$' survey
+apt_was_called_with 'install --no-install-recommends -y beta$'
+
 fake id 'echo 0'
-check "root: installs what is missing" 0 '^tabane: installing 1 of .*: beta$' survey
+quiet='^tabane: renewing[^'$'\n'']*'$'\n''tabane: installing 2 packages \(about 3 MB\), .*: beta$'
+check "root: installs what is missing" 0 "$quiet" survey
 apt_was_called_with 'update$'
 apt_was_called_with 'install --no-install-recommends -y beta$'
 
 touch "$APT_LOG.fails"
-check "apt-get fails" 1 'could not be installed: beta' survey
+check "apt-get fails" 1 \
+  ': beta'$'\n''82'$'\n''.*100'$'\n''E: why'$'\n''.* not be installed: beta; .* build/setup.log$' survey
 
 fake dpkg 'echo arm64'
 check "another architecture" 1 'could not be installed: gamma' survey
