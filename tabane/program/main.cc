@@ -106,6 +106,7 @@ constinit const Verb tabane_program{
         "page\n"
         "  tabane time 'sort a' 'sort --parallel=1 a'\n"
         "                                    which is faster, by how much, and how certain is it\n"
+        "  tabane explain -- ./solver        finds what holds it back\n"
         "  tabane tune -- ./solver           finds the threads, places and memory that are fastest",
     .define = define_program,
     .below = kVerbs};

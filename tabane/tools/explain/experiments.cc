@@ -224,7 +224,11 @@ class Experiments {
       way.thieves->end();
       throw;
     }
-    way.speeds.push_back(way.thieves->end());
+    try {
+      way.speeds.push_back(way.thieves->end());
+    } catch (const core::SystemError& error) {
+      way.failed = error.what();
+    }
     return run;
   }
 

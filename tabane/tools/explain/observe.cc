@@ -11,6 +11,7 @@
 #include <string_view>
 #include <utility>
 
+#include "tabane/core/cgroup.h"
 #include "tabane/core/clock.h"
 #include "tabane/core/statistics.h"
 #include "tabane/lab/environment.h"
@@ -165,9 +166,10 @@ std::optional<double> pressure(const core::SystemFiles& files, const char* what)
   return total ? std::optional(1e-6 * *total) : std::nullopt;
 }
 
-std::optional<double> difference(std::optional<double> after, std::optional<double> before) {
-  return after && before ? std::optional(std::max(0.0, *after - *before)) : std::nullopt;
-}
+constexpr std::optional<double> Observed::*kCounters[] = {
+    &Observed::read_bytes,   &Observed::written_bytes,   &Observed::passed_bytes,
+    &Observed::pressure_cpu, &Observed::pressure_memory, &Observed::pressure_io,
+    &Observed::stolen,       &Observed::throttled};
 
 }  // namespace
 
@@ -175,51 +177,45 @@ Around::Around(core::SystemFiles files)
     : files_(std::move(files)), others_(files_), before_(count()) {}
 
 Around::Counted Around::count() const {
-  Counted counted;
+  Counted now;
   constexpr const char* kFile = "/proc/self/io";
-  counted.read_bytes = files_.field_number(kFile, "read_bytes");
-  counted.written_bytes = files_.field_number(kFile, "write_bytes");
-  const auto read = files_.field_number(kFile, "rchar"),
-             wrote = files_.field_number(kFile, "wchar");
-  if (read && wrote) counted.passed_bytes = *read + *wrote;
+  now.counters.read_bytes = files_.field_number(kFile, "read_bytes");
+  now.counters.written_bytes = files_.field_number(kFile, "write_bytes");
+  const auto read = files_.field_number(kFile, "rchar");
+  if (read) now.counters.passed_bytes = *read + files_.field_number(kFile, "wchar").value_or(0);
+  now.counters.pressure_cpu = pressure(files_, "cpu");
+  now.counters.pressure_memory = pressure(files_, "memory");
+  now.counters.pressure_io = pressure(files_, "io");
   if (const auto ticks = cpu_ticks(files_)) {
-    counted.stolen_ticks = ticks->back();
-    counted.all_ticks = std::accumulate(ticks->begin(), ticks->end(), 0.0);
+    now.counters.stolen = ticks->back();
+    now.ticks = std::accumulate(ticks->begin(), ticks->end(), 0.0);
   }
-  counted.cpu = pressure(files_, "cpu");
-  counted.memory = pressure(files_, "memory");
-  counted.io = pressure(files_, "io");
-  counted.throttled = core::read_cgroup_throttling(files_);
-  return counted;
+  if (const auto throttled = core::read_cgroup_throttling(files_))
+    now.counters.throttled = throttled->seconds;
+  return now;
 }
 
 Observed Around::observed(const ChildRun& run) const {
-  const Counted after = count();
-  Observed seen{.seconds = {run.seconds},
-                .user = run.user_seconds,
-                .system = run.system_seconds,
-                .minor_faults = run.minor_faults,
-                .major_faults = run.major_faults,
-                .voluntary_switches = run.voluntary_switches,
-                .involuntary_switches = run.involuntary_switches,
-                .peak_bytes = run.peak_bytes,
-                .counts = run.counts};
-  if (after.throttled && before_.throttled)
-    seen.throttled = (*after.throttled - *before_.throttled).seconds;
-  const auto stolen = difference(after.stolen_ticks, before_.stolen_ticks);
-  const auto all = difference(after.all_ticks, before_.all_ticks);
-  if (stolen && all && *all > 0) seen.stolen = *stolen / *all;
+  Counted now = count();
+  Observed& seen = now.counters;
+  for (const auto counter : kCounters) {
+    const std::optional<double> before = before_.counters.*counter;
+    if (before && seen.*counter) seen.*counter = std::max(0.0, *(seen.*counter) - *before);
+  }
+  for (const auto share :
+       {&Observed::pressure_cpu, &Observed::pressure_memory, &Observed::pressure_io})
+    if (seen.*share) *(seen.*share) /= std::max(run.seconds, 1e-9);
+  if (seen.stolen) *seen.stolen /= std::max(now.ticks - before_.ticks, 1.0);
+  seen.seconds = {run.seconds};
+  seen.user = run.user_seconds;
+  seen.system = run.system_seconds;
+  seen.minor_faults = run.minor_faults;
+  seen.major_faults = run.major_faults;
+  seen.voluntary_switches = run.voluntary_switches;
+  seen.involuntary_switches = run.involuntary_switches;
+  seen.peak_bytes = run.peak_bytes;
   seen.others_pus = others_.busy_pus();
-  const auto share = [&](std::optional<double> now, std::optional<double> before) {
-    const auto seconds = difference(now, before);
-    return seconds && run.seconds > 0 ? std::optional(*seconds / run.seconds) : std::nullopt;
-  };
-  seen.pressure_cpu = share(after.cpu, before_.cpu);
-  seen.pressure_memory = share(after.memory, before_.memory);
-  seen.pressure_io = share(after.io, before_.io);
-  seen.read_bytes = difference(after.read_bytes, before_.read_bytes);
-  seen.written_bytes = difference(after.written_bytes, before_.written_bytes);
-  seen.passed_bytes = difference(after.passed_bytes, before_.passed_bytes);
+  seen.counts = run.counts;
   return seen;
 }
 

@@ -10,7 +10,6 @@
 #include <thread>
 #include <vector>
 
-#include "tabane/core/cgroup.h"
 #include "tabane/core/system_files.h"
 #include "tabane/lab/commands/child.h"
 #include "tabane/lab/survey/disturbances.h"
@@ -70,10 +69,8 @@ class Around {
 
  private:
   struct Counted {
-    std::optional<double> read_bytes, written_bytes, passed_bytes;  // of this process as well
-    std::optional<double> stolen_ticks, all_ticks;
-    std::optional<double> cpu, memory, io;  // pressure, in seconds
-    std::optional<core::CgroupThrottling> throttled;
+    Observed counters;  // since the system started, or this process
+    double ticks = 0;   // of all PUs
   };
   Counted count() const;
 

@@ -5,7 +5,6 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <array>
 #include <cerrno>
 #include <chrono>
 #include <cmath>
@@ -25,6 +24,7 @@ namespace tabane::lab::explain {
 namespace {
 
 constexpr std::size_t kMiB = std::size_t{1} << 20;
+const core::MemoryOptions kLarge{.pages = core::PageSize::huge, .copied_by_forks = false};
 
 constexpr std::size_t kChunk = 128 << 10;      // bytes between two looks at the clock
 constexpr std::uint64_t kCalculations = 2000;  // some ten microseconds
@@ -37,34 +37,13 @@ double thread_seconds() {
   return static_cast<double>(time.tv_sec) + 1e-9 * static_cast<double>(time.tv_nsec);
 }
 
-// Stores past the caches take no place there; loads are faster on some processors.
-const std::vector<const simd::Roof*>& bandwidth_roofs() {
-  static const std::vector<const simd::Roof*> roofs = [] {
-    std::vector<const simd::Roof*> found;
-    for (const simd::Roof& roof : simd::roofs()) {
-      const bool writes = roof.traffic == simd::Traffic::write && roof.streaming;
-      const bool reads = roof.traffic == simd::Traffic::read && roof.name == "16 vectors";
-      if (roof.name == "16 vectors, streaming" || reads) {
-        if (writes || reads) found.push_back(&roof);
-      }
-    }
-    return found;
-  }();
-  return roofs;
+const simd::Roof& loop_named(std::string_view name) {
+  return *std::ranges::find(simd::roofs(), name, &simd::Roof::name);
 }
-
-const simd::Roof& reading() {
-  const auto& roofs = bandwidth_roofs();
-  return **std::ranges::find(roofs, simd::Traffic::read, &simd::Roof::traffic);
-}
+const simd::Roof& reading() { return loop_named("16 vectors"); }
 
 void go_through(const simd::Roof& roof, std::span<double> data) {
   roof.run(data.data(), nullptr, nullptr, data.size(), 1);
-}
-
-void spin_until(double time) {
-  while (core::tick_clock().now() < time) {
-  }
 }
 
 // Threads that do so wake at the same time, so that what they take cannot be avoided by moving.
@@ -79,18 +58,21 @@ void sleep_until_next(double period) {
 
 // Each returns what it has done in one step.
 
-std::function<double()> take_bandwidth(const Theft& theft, std::span<double> memory) {
-  const simd::Roof& roof = *bandwidth_roofs().at(theft.loop);
-  return [&roof, memory, share = theft.amount, at = std::size_t{0}]() mutable {
-    constexpr std::size_t kDoubles = kChunk / sizeof(double);
-    if (at + kDoubles > memory.size()) at = 0;
-    const std::span<double> chunk = memory.subspan(at, std::min(kDoubles, memory.size()));
-    at += kDoubles;
-    const double begin = core::tick_clock().now();
-    go_through(roof, chunk);
-    spin_until(begin + (core::tick_clock().now() - begin) / share);
-    return static_cast<double>(chunk.size_bytes());
-  };
+// By stores past the caches, which take no place there.
+std::function<double()> take_bandwidth(double share, std::span<double> memory) {
+  return
+      [&roof = loop_named("16 vectors, streaming"), memory, share, at = std::size_t{0}]() mutable {
+        constexpr std::size_t kDoubles = kChunk / sizeof(double);
+        if (at + kDoubles > memory.size()) at = 0;
+        core::Clock& clock = core::tick_clock();
+        const double begin = clock.now();
+        go_through(roof, memory.subspan(at, kDoubles));
+        const double end = begin + (clock.now() - begin) / share;
+        while (clock.now() < end) {
+        }
+        at += kDoubles;
+        return static_cast<double>(kChunk);
+      };
 }
 
 std::function<double()> take_processor_time(double share) {
@@ -122,15 +104,12 @@ std::function<double()> take_disk(int folder, std::span<double> memory) {
 
 }  // namespace
 
-std::size_t bandwidth_loops() { return bandwidth_roofs().size(); }
-
 Thieves::Thieves(std::span<const unsigned> pus, std::size_t bytes) : pool_(pus) {
   shares_.resize(pool_.size());
   const std::size_t each = std::min(bytes, kMostThiefBytes) / pool_.size() / kMiB * kMiB;
   if (each == 0) return;
   pool_.run([&](std::size_t i) {
-    shares_[i].memory =
-        core::Region(each, {.pages = core::PageSize::huge, .copied_by_forks = false});
+    shares_[i].memory = core::Region(each, kLarge);
     simd::generate(shares_[i].memory.as<double>());
   });
 }
@@ -144,7 +123,7 @@ std::function<double()> Thieves::step_of(const Theft& theft, Share& share) const
   const std::span<double> memory = share.memory.as<double>();
   switch (theft.what) {
     case Resource::bandwidth:
-      return take_bandwidth(theft, memory);
+      return take_bandwidth(theft.amount, memory);
     case Resource::cache: {
       const double each = theft.amount / static_cast<double>(shares_.size());
       const auto held =
@@ -165,6 +144,11 @@ std::function<double()> Thieves::step_of(const Theft& theft, Share& share) const
   }
 }
 
+void Thieves::arrive() {
+  ++begun_;
+  begun_.notify_all();
+}
+
 void Thieves::steal(std::size_t thread, const Theft& theft) {
   Share& share = shares_[thread];
   double done = 0;
@@ -173,11 +157,10 @@ void Thieves::steal(std::size_t thread, const Theft& theft) {
     step = step_of(theft, share);
     step();
   } catch (...) {
-    ++begun_;
+    arrive();
     throw;
   }
-  ++begun_;
-  begun_.notify_all();
+  arrive();
   const double begin = core::tick_clock().now();
   while (!stop_.load(std::memory_order_relaxed)) done += step();
   share.seconds = core::tick_clock().now() - begin;
@@ -230,14 +213,6 @@ Leftover beside(Thieves& thieves, const Theft* theft, Measure measure) {
   return leftover;
 }
 
-// Units of work a second of all threads of the pool together.
-double rate_of(core::PinnedPool& pool, double work, const std::function<void(std::size_t)>& pass) {
-  std::vector<double> samples;
-  for (int i = 0; i < kSamples; ++i)
-    samples.push_back(work / core::time_together(pool, pool.size(), pass).seconds);
-  return core::median(samples);
-}
-
 double last_cache_bytes(const core::Topology& topology) {
   double bytes = 0;
   for (const core::CacheLevel& cache : topology.caches()) bytes = static_cast<double>(cache.bytes);
@@ -247,8 +222,7 @@ double last_cache_bytes(const core::Topology& topology) {
 // A pointer chase over sizes that double.
 class CacheVictim {
  public:
-  explicit CacheVictim(const core::Topology& topology)
-      : chase_(sizes_for(topology), {.pages = core::PageSize::huge, .copied_by_forks = false}) {
+  explicit CacheVictim(const core::Topology& topology) : chase_(sizes_for(topology), kLarge) {
     const std::size_t n = chase_.sizes().size();
     std::vector<double> alone;
     for (std::size_t i = 0; i < n; ++i) alone.push_back(seconds(i));
@@ -313,62 +287,54 @@ class CacheVictim {
   double near_ = 0, far_ = 0;
 };
 
-// Too late for what has not begun.
-class Deadline {
- public:
-  explicit Deadline(double seconds) : end_(core::tick_clock().now() + seconds) {}
-  void require() const {
-    if (core::tick_clock().now() > end_) throw NotHere("there was no time to calibrate it");
-  }
-
- private:
-  double end_;
-};
+// end: by the tick clock. throws: NotHere.
+void require_time(double end) {
+  if (core::tick_clock().now() > end) throw NotHere("there was no time to calibrate it");
+}
 
 // throws: NotHere.
-std::vector<Leftover> cache_left(Thieves& thieves, CacheVictim& victim, const Deadline& deadline) {
-  std::vector<Leftover> left = {beside(thieves, nullptr, [&] { return victim.fitting(); })};
+std::vector<Leftover> cache_left(Thieves& thieves, CacheVictim& victim, double end) {
+  const auto fitting = [&] { return victim.fitting(); };
+  std::vector<Leftover> left = {beside(thieves, nullptr, fitting)};
   for (const double part : {0.25, 0.5, 0.75, 1.0}) {
-    deadline.require();
+    require_time(end);
     const Theft theft{.what = Resource::cache, .amount = part * left.front().left};
-    left.push_back(beside(thieves, &theft, [&] { return victim.fitting(); }));
+    left.push_back(beside(thieves, &theft, fitting));
   }
   return left;
 }
 
-// Threads that read memory of their own, too large for the caches.
-class BandwidthVictim {
- public:
-  BandwidthVictim(core::PinnedPool& pool, const core::Topology& topology) : pool_(pool) {
-    const double wanted =
-        std::max(kFactorOverCache * last_cache_bytes(topology), static_cast<double>(kVictimBytes));
-    const double each = std::min(wanted, memory_allowance()) / static_cast<double>(pool.size());
-    memory_.resize(pool.size());
-    pool.run([&](std::size_t i) {
-      memory_[i] = core::Region(std::max(static_cast<std::size_t>(each), kMiB),
-                                {.pages = core::PageSize::huge, .copied_by_forks = false});
-      simd::generate(memory_[i].as<double>());
-    });
+// What threads get that read memory of their own, too large for the caches. throws: NotHere.
+std::vector<Leftover> bandwidth_left(Thieves& thieves, std::span<const unsigned> pus,
+                                     const core::Topology& topology, CacheVictim* chase,
+                                     double end) {
+  core::PinnedPool pool(pus);
+  const double wanted =
+      std::max(kFactorOverCache * last_cache_bytes(topology), static_cast<double>(kVictimBytes));
+  const auto each = static_cast<std::size_t>(std::min(wanted, memory_allowance())) / pool.size();
+  std::vector<core::Region> memory(pool.size());
+  pool.run([&](std::size_t i) {
+    memory[i] = core::Region(std::max(each, kMiB), kLarge);
+    simd::generate(memory[i].as<double>());
+  });
+  const auto rate = [&] {
+    std::vector<double> samples;
+    for (int i = 0; i < kSamples; ++i) {
+      const core::TogetherTime time = core::time_together(
+          pool, pool.size(), [&](std::size_t k) { go_through(reading(), memory[k].as<double>()); });
+      samples.push_back(static_cast<double>(memory[0].size() * pool.size()) / time.seconds);
+    }
+    return core::median(samples);
+  };
+  std::vector<Leftover> left = {beside(thieves, nullptr, rate)};
+  for (const double share : {0.25, 0.5, 1.0}) {
+    require_time(end);
+    const Theft theft{.what = Resource::bandwidth, .amount = share};
+    left.push_back(beside(thieves, &theft, rate));
+    if (chase != nullptr)
+      left.back().latency = beside(thieves, &theft, [&] { return chase->latency(); }).left;
   }
-
-  // B/s of all threads together.
-  double rate() {
-    return rate_of(pool_, static_cast<double>(memory_[0].size() * pool_.size()),
-                   [&](std::size_t i) { go_through(reading(), memory_[i].as<double>()); });
-  }
-
- private:
-  core::PinnedPool& pool_;
-  std::vector<core::Region> memory_;
-};
-
-std::size_t hungriest_loop(Thieves& thieves, BandwidthVictim& victim) {
-  std::vector<double> left;
-  for (std::size_t loop = 0; loop < bandwidth_loops(); ++loop) {
-    const Theft all{.what = Resource::bandwidth, .loop = loop};
-    left.push_back(beside(thieves, &all, [&] { return victim.rate(); }).left);
-  }
-  return static_cast<std::size_t>(std::ranges::min_element(left) - left.begin());
+  return left;
 }
 
 double seconds_of_a_fault() {
@@ -379,30 +345,13 @@ double seconds_of_a_fault() {
   return (core::tick_clock().now() - begin) / static_cast<double>(kBytes / core::page_bytes());
 }
 
-// throws: NotHere.
-void find_bandwidth(Thieves& thieves, core::PinnedPool& pool, const core::Topology& topology,
-                    CacheVictim* chase, const Deadline& deadline, Calibration& found) {
-  BandwidthVictim victim(pool, topology);
-  const auto rate = [&] { return victim.rate(); };
-  found.loop = hungriest_loop(thieves, victim);
-  std::vector<Leftover> left = {beside(thieves, nullptr, rate)};
-  for (const double share : {0.25, 0.5, 1.0}) {
-    deadline.require();
-    const Theft theft{.what = Resource::bandwidth, .amount = share, .loop = found.loop};
-    left.push_back(beside(thieves, &theft, rate));
-    if (chase != nullptr)
-      left.back().latency = beside(thieves, &theft, [&] { return chase->latency(); }).left;
-  }
-  found.bandwidth = std::move(left);
-}
-
 }  // namespace
 
 Calibration calibrate(Thieves& thieves, std::span<const unsigned> pus,
                       const core::Topology& topology, double most_seconds,
                       const std::function<void(double)>& show) {
   Calibration found;
-  const Deadline deadline(most_seconds);
+  const double end = core::tick_clock().now() + most_seconds;
   const core::ScopedBinding binding(pus[0]);
   found.fault_seconds = seconds_of_a_fault();
   std::optional<CacheVictim> chase;
@@ -414,8 +363,7 @@ Calibration calibrate(Thieves& thieves, std::span<const unsigned> pus,
   }
   show(0.3);
   try {
-    core::PinnedPool pool(pus);
-    find_bandwidth(thieves, pool, topology, chase ? &*chase : nullptr, deadline, found);
+    found.bandwidth = bandwidth_left(thieves, pus, topology, chase ? &*chase : nullptr, end);
   } catch (const NotHere& error) {
     found.no_memory = error.what();
   }
@@ -423,7 +371,7 @@ Calibration calibrate(Thieves& thieves, std::span<const unsigned> pus,
   try {
     if (chase && found.memory_over_cache < kClearlyFarther)
       throw NotHere("loads take as long from the memory as from the last cache");
-    if (chase) found.cache = cache_left(thieves, *chase, deadline);
+    if (chase) found.cache = cache_left(thieves, *chase, end);
   } catch (const NotHere& error) {
     found.no_cache = error.what();
   }

@@ -27,12 +27,8 @@ struct Theft {
   // bandwidth, cpu_time: share of each thread's time, above 0; cache: bytes, of all threads
   // together; of the others: not used.
   double amount = 1;
-  std::size_t loop = 0;  // bandwidth: which of bandwidth_loops()
-  int folder = -1;       // disk: an open directory on it
+  int folder = -1;  // disk: an open directory on it
 };
-
-// How many ways there are of taking bandwidth: they differ in what they take besides it.
-std::size_t bandwidth_loops();
 
 class Thieves {
  public:
@@ -56,6 +52,7 @@ class Thieves {
     core::Region memory;
     double done = 0, seconds = 0;
   };
+  void arrive();
   void steal(std::size_t thread, const Theft& theft);
   std::function<double()> step_of(const Theft& theft, Share& share) const;
 
@@ -76,7 +73,6 @@ struct Leftover {
 };
 
 struct Calibration {
-  std::size_t loop = 0;  // of those that take bandwidth the one that takes most
   // Each begins with what there is without a theft.
   std::vector<Leftover> bandwidth, cache;
   std::string no_memory, no_cache;  // why those could not be found; empty: they were

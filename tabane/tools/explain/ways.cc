@@ -226,8 +226,7 @@ void Ways::add_bandwidth(const Calibration& calibration) {
     constexpr double kRanks[] = {1, 7, 12};  // from the most that is taken
     left.push_back(fmt::format("{:.1f}", 1e-9 * found[i].left));
     add_theft(
-        kRanks[found.size() - 1 - i],
-        {.what = Resource::bandwidth, .amount = found[i].amount, .loop = calibration.loop},
+        kRanks[found.size() - 1 - i], {.what = Resource::bandwidth, .amount = found[i].amount},
         *crews_[0],
         {.taken = std::max(0.0, 1 - found[i].left / found[0].left), .latency = found[i].latency},
         found[i].speed);

@@ -1,0 +1,150 @@
+"""tabane explain -- command, as its users meet it."""
+# CTest: PROCESSORS 2 COST 30
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+import unittest
+from pathlib import Path
+
+TABANE = sys.argv.pop(1)
+
+
+class InFolder(unittest.TestCase):
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.path = Path(folder.name)
+        self.environment = {k: v for k, v in os.environ.items()
+                            if not k.startswith(("OMP_", "OPENBLAS_", "GLIBC_TUNABLES"))}
+
+    def explain(self, *arguments, pus=1):
+        """On one PU there is no room for thieves of memory, which take long to calibrate."""
+        some = sorted(os.sched_getaffinity(0))[:pus]
+        return subprocess.run([TABANE, "explain", "-q", *arguments], cwd=self.path, text=True,
+                              capture_output=True, timeout=120, env=self.environment,
+                              preexec_fn=lambda: os.sched_setaffinity(0, some))
+
+    def record(self, *arguments):
+        result = self.explain("--json", *arguments)
+        self.assertEqual(result.returncode, 0, result.stderr)
+        return json.loads(result.stdout)
+
+
+class Answer(InFolder):
+    def test_is_short_and_says_what_is_faster(self):
+        # It is faster where the allocator is asked for huge pages.
+        result = self.explain("--time", "4s", "--", "sh", "-c",
+                              'test -n "$GLIBC_TUNABLES" || sleep 0.06; sleep 0.04')
+        self.assertEqual(result.returncode, 0, result.stderr)
+        self.assertLessEqual(len(result.stdout.splitlines()), 12, result.stdout)
+        self.assertIn("tabane run --huge-pages", result.stdout)
+
+    def test_is_on_a_page_and_in_json(self):
+        record = self.record("--time", "3s", "-o", "page", "--", "sleep", "0.03")
+        self.assertEqual(record["name"], "explain")
+        self.assertTrue(record["sentences"])
+        self.assertTrue((self.path / "page" / "report.html").exists())
+        self.assertIn("--time 3s -- sleep 0.03", record["command_line"])
+
+
+class Command(InFolder):
+    def runs(self):
+        return (self.path / "log").read_text().split()
+
+    def test_gets_its_threads(self):
+        self.explain("--time", "3s", "-t", "1,3", "--", "sh", "-c",
+                     "echo {threads} >> log; sleep 0.02")
+        self.assertIn("1", self.runs())
+        self.assertIn("3", self.runs())
+
+    def test_is_prepared_before_each_run(self):
+        result = self.explain("--time", "3s", "--prepare", "echo p >> log", "--", "sh", "-c",
+                              "echo r >> log; sleep 0.03")
+        self.assertEqual(result.returncode, 0, result.stderr)
+        self.assertEqual(set(self.runs()[::2]), {"p"})
+        self.assertEqual(set(self.runs()[1::2]), {"r"})
+
+    def test_that_takes_long_is_run_a_few_times(self):
+        record = self.record("--time", "3s", "--", "sh", "-c", "echo r >> log; sleep 0.5")
+        self.assertIn("there was no time for it in --time 3.00 s: one run takes",
+                      " ".join(record["sentences"]))
+        self.assertLessEqual(len(self.runs()), 8)
+
+    def test_reads_its_input(self):
+        (self.path / "in").write_text("words\n")
+        result = self.explain("--time", "2s", "--input", "in", "--", "sh", "-c",
+                              "grep -q words && sleep 0.03")
+        self.assertEqual(result.returncode, 0, result.stderr)
+
+
+    @unittest.skipIf(len(os.sched_getaffinity(0)) < 2, "there is one PU")
+    def test_is_run_beside_thieves(self):
+        for pus in (1, 2):
+            result = self.explain("--time", "3s", "--", "sleep", "0.03", pus=pus)
+            self.assertEqual(result.returncode, 0, result.stderr)
+            self.assertIs("there is one PU" in " ".join(result.stdout.split()), pus == 1)
+
+
+class Refusal(InFolder):
+    def test_says_why(self):
+        for code, arguments, words in (
+                (2, [], "tabane explain: give a command after --"),
+                (2, ["--time", "5x", "--", "true"], "--time: '5x'"),
+                (2, ["--time", "0", "--", "true"], "--time 0: use a time above 0"),
+                (2, ["-t", "0", "--", "true"], "--threads"),
+                (1, ["--input", "none", "--", "true"], "none: open"),
+                (2, ["-o", "/proc/none", "--", "true"], "--output"),
+                (1, ["--", "./no-such-program"], "no-such-program"),
+                (1, ["--", "sh", "-c", "echo wrong >&2; exit 3"],
+                 "the command fails: exit code 3"),
+                (1, ["--", "sh", "-c", "kill -9 $$"], "the command fails: ended by signal 9"),
+                (1, ["--time", "200ms", "--", "sleep", "5"], "the command takes all of --time"),
+                (1, ["--prepare", "exit 4", "--", "true"], "--prepare 'exit 4': exit code 4"),
+                (1, ["--", "mkdir", "made"], "--prepare can restore"),
+        ):
+            with self.subTest(arguments):
+                result = self.explain(*arguments)
+                self.assertEqual(result.returncode, code, result.stderr)
+                self.assertIn(words, result.stderr)
+                self.assertEqual(result.stdout, "")
+
+    def test_shows_what_the_command_wrote(self):
+        result = self.explain("--", "sh", "-c", "echo wrong input >&2; exit 3")
+        self.assertIn("wrong input", result.stderr)
+
+
+class Stop(InFolder):
+    def stopped(self, number):
+        """Stops tabane in a run of the command, and returns its exit code."""
+        with subprocess.Popen([TABANE, "explain", "-q", "--", "sh", "-c",
+                               "echo r >> log; sleep 30"], cwd=self.path, text=True,
+                              stdout=subprocess.PIPE, stderr=subprocess.PIPE) as tabane:
+            while not (self.path / "log").exists():
+                time.sleep(0.01)
+            children = Path(f"/proc/{tabane.pid}/task/{tabane.pid}/children").read_text().split()
+            tabane.send_signal(number)
+            tabane.communicate(timeout=60)
+        self.assertTrue(children)
+        for child in children:
+            deadline = time.monotonic() + 60
+            while Path(f"/proc/{child}/cmdline").exists() and time.monotonic() < deadline:
+                if not Path(f"/proc/{child}/cmdline").read_bytes():  # a zombie
+                    break
+                time.sleep(0.01)
+            self.assertLess(time.monotonic(), deadline)
+        return tabane.returncode
+
+    def test_by_the_user_ends_the_command(self):
+        self.assertEqual(self.stopped(signal.SIGINT), -signal.SIGINT)
+
+    def test_by_force_ends_the_command_and_the_thieves(self):
+        self.assertEqual(self.stopped(signal.SIGKILL), -signal.SIGKILL)
+
+
+if __name__ == "__main__":
+    unittest.main()
