@@ -13,6 +13,7 @@ namespace {
 constexpr double kWorthAWord = 0.1;     // a share from which on it is a cause
 constexpr double kLeastNoise = 0.005;   // of a slow-down: clocks and starts of processes
 constexpr double kChaseFromMemory = 8;  // times a load from the shared cache, where not measured
+constexpr double kLeastEffect = 1.08;   // of thieves of the cache: any thief costs a little
 constexpr double kMostOver = 1.5;       // of that ratio, what a command may lose
 constexpr double kPrice = 4;            // of a term of a law, in squared standard errors
 constexpr double kOfBandwidth = 0.25;   // of it, that a thief of the cache takes at most
@@ -195,14 +196,15 @@ std::optional<WorkingSet> working_set(const Trial* trial, const Evidence& eviden
   if (trial == nullptr || !evidence.machine.cache) return std::nullopt;
   const double cache = *evidence.machine.cache;
   std::vector<std::pair<double, double>> seen;  // bytes left, slow-down - 1
-  double least = cache;
+  double least = cache, effect = 1;             // effect: what all runs of a level show
   for (const Level& level : trial->levels) {
-    if (level.own_speed < kHeld) continue;
+    if (level.own_speed < kHeld || level.slowdowns.empty()) continue;
+    effect = std::max(effect, std::ranges::min(level.slowdowns));
     const double left = std::max(1.0, cache - level.taken);
     for (const double slowdown : level.slowdowns) seen.emplace_back(left, slowdown - 1);
-    if (!level.slowdowns.empty()) least = std::min(least, left);
+    least = std::min(least, left);
   }
-  if (seen.empty()) return std::nullopt;
+  if (effect < kLeastEffect) return std::nullopt;
   const double nothing = solve(
                              [&] {
                                std::vector<Point> points;
@@ -228,7 +230,7 @@ std::optional<WorkingSet> working_set(const Trial* trial, const Evidence& eviden
   }
   if (shapes.empty()) return std::nullopt;
   const auto best = std::ranges::min_element(shapes, {}, &Shape::cost);
-  if (!(best->cost + kPrice < nothing) || best->slowdown < 1.02) return std::nullopt;
+  if (!(best->cost + kPrice < nothing)) return std::nullopt;
   WorkingSet found;
   double sizes = 0, losses = 0, count = 0;
   found.interval = {best->bytes, best->bytes};
@@ -322,7 +324,7 @@ class Conclusion {
     for (const Cause& cause : out_.shares)
       if (cause.share >= kWorthAWord && (cause.interval.low > 0 || cause.kind == Kind::computing))
         out_.causes.push_back(cause);
-    std::ranges::stable_sort(out_.causes, std::greater(), &Cause::share);
+    std::ranges::stable_sort(out_.causes, std::greater(), &Cause::won);
     return std::move(out_);
   }
 
@@ -380,7 +382,8 @@ class Conclusion {
   // A share p of n looks has the deviation sqrt(p (1 - p) / n), and of none at all is seen rarely
   // what has a share above 3 / n.
   double half_of_looks(double share) const {
-    return std::max(1.96 * std::sqrt(share * (1 - share) / waits_->looks), 3 / waits_->looks);
+    return std::max(1.96 * std::sqrt(share * std::max(0.0, 1 - share) / waits_->looks),
+                    3 / waits_->looks);
   }
 
   void see_threads() {

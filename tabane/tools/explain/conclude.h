@@ -17,10 +17,12 @@
 namespace tabane::lab::explain {
 
 enum class Kind {
+  // Of the machine.
   bandwidth,
   latency,  // loads that wait for memory one after the other
   cache,    // the shared one
   computing,
+  // Of the program and what it works with.
   locks,
   imbalance,  // threads with more work than others
   serial,     // one thread works while others could
@@ -42,6 +44,8 @@ struct Cause {
   // as fast.
   double share = 0;
   core::Interval interval = {};  // 95 %, 0 … 1
+  // The share that can be won: all of a wait, half of what a machine twice as fast does as well.
+  double won() const { return kind <= Kind::computing ? share / 2 : share; }
   double most_gain() const { return 1 / (1 - std::min(interval.high, 0.99)); }
 };
 
@@ -67,7 +71,7 @@ struct Effect {
 };
 
 struct Explanation {
-  std::vector<Cause> causes;  // those with a share that is worth a word, the largest first
+  std::vector<Cause> causes;  // those with a share that is worth a word, by what can be won
   std::vector<Cause> shares;  // all that were looked for
   double noise = 0;           // standard deviation of one sample of a slow-down, relative
   double half_of_one = 0;     // half a 95 % interval of one sample, relative

@@ -36,6 +36,7 @@ TEST(Conclude, TakesTheSlopeOverTheBandwidthLeft) {
   EXPECT_NEAR(share(found, Kind::bandwidth), 0.7, 1e-6);
   EXPECT_NEAR(share(found, Kind::latency), 0, 1e-6);
   EXPECT_NEAR(share(found, Kind::computing), 0.3, 1e-6);
+  EXPECT_GT(found.find(Kind::computing)->interval.low, 0.1);
   // Half of it gone: 1 + 0.7; twice as much: at most 1 / (1 - 0.35), more by the noise.
   EXPECT_NE(found.sentences[0].find("with half of it gone it takes 1.70 ± "), std::string::npos)
       << found.sentences[0];
@@ -225,8 +226,9 @@ struct Score {
 
 void judge(const Case& one, const Explanation& found, Score& score) {
   const auto truth = one.command.truth();
-  const auto greatest = std::ranges::max_element(
-      truth, [](const auto& a, const auto& b) { return a.second < b.second; });
+  const auto greatest = std::ranges::max_element(truth, {}, [](const auto& cause) {
+    return Cause{.kind = cause.first, .share = cause.second}.won();
+  });
   const std::string main = found.causes.empty() ? "nothing" : name_of(found.causes[0].kind);
   std::string remark;
   ++score.commands;
