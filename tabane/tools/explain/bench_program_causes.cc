@@ -1,16 +1,14 @@
 // A command whose cause is known: what tabane explain is to find.
-// usage: tabane_bench_causes CAUSE [MIB]
+// usage: tabane_bench_causes CAUSE [MIB]; OMP_NUM_THREADS
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include <barrier>
-#include <chrono>
+#include <algorithm>
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
 #include <mutex>
-#include <numeric>
 #include <string>
 #include <thread>
 #include <vector>
@@ -28,15 +26,13 @@ void compute(std::size_t steps) {
 }
 
 void stream(std::size_t bytes) {
-  const std::vector<double> values(bytes / sizeof(double), 1);
-  double sum = 0;
-  for (int pass = 0; pass < 40; ++pass) {
-    double parts[8] = {};
-    for (std::size_t i = 0; i + 8 <= values.size(); i += 8)
-      for (std::size_t k = 0; k < 8; ++k) parts[k] += values[i + k];
-    sum += std::accumulate(parts, parts + 8, 0.0);
+  const std::string values(bytes, 'x');
+  std::size_t found = 0;
+  for (int pass = 0; pass < 80; ++pass) {
+    const char missing = static_cast<char>('a' + pass % 20);
+    found += std::memchr(values.data(), missing, bytes) != nullptr;
   }
-  result = sum;
+  result = static_cast<double>(found);
 }
 
 // Each line says where the next load goes: one circle through all of them, in random order.
@@ -56,17 +52,21 @@ void chase(std::size_t bytes, std::size_t loads) {
   result = static_cast<double>(at);
 }
 
+// As many as OpenMP's variable says, else two.
 template <class Work>
-void in_two_threads(const Work& work) {
-  std::thread other([&] { work(1); });
-  work(0);
-  other.join();
+void in_threads(const Work& work) {
+  const char* const text = std::getenv("OMP_NUM_THREADS");
+  const int threads = std::max(1, text == nullptr ? 2 : std::atoi(text));
+  std::vector<std::thread> others;
+  for (int i = 1; i < threads; ++i) others.emplace_back(work, i, threads);
+  work(0, threads);
+  for (std::thread& other : others) other.join();
 }
 
 void locks() {
   std::mutex mutex;
-  in_two_threads([&](int) {
-    for (int i = 0; i < 2000; ++i) {
+  in_threads([&](int, int threads) {
+    for (int i = 0; i < 4000 / threads; ++i) {
       compute(20'000);
       const std::lock_guard lock(mutex);
       compute(80'000);
@@ -74,13 +74,16 @@ void locks() {
   });
 }
 
+// The first thread has as much work as five others.
 void uneven() {
-  in_two_threads([](int thread) { compute(thread == 0 ? 400'000'000 : 80'000'000); });
+  in_threads([](int thread, int threads) {
+    compute(std::size_t{480'000'000} * (thread == 0 ? 5 : 1) / (threads + 4));
+  });
 }
 
 void serial() {
   compute(300'000'000);
-  in_two_threads([](int) { compute(100'000'000); });
+  in_threads([](int, int threads) { compute(std::size_t{200'000'000} / threads); });
 }
 
 void faults() {
@@ -126,8 +129,8 @@ int main(int argc, char** argv) {
   const std::string cause = argc > 1 ? argv[1] : "";
   const std::size_t bytes = (argc > 2 ? std::strtoull(argv[2], nullptr, 10) : 256) << 20;
   if (cause == "bandwidth") return stream(bytes), 0;
-  if (cause == "latency") return chase(bytes, 4'000'000), 0;
-  if (cause == "cache") return chase(bytes, 40'000'000), 0;
+  if (cause == "latency") return chase(bytes, 5'000'000), 0;
+  if (cause == "cache") return chase(bytes, 15'000'000), 0;
   if (cause == "computing") return compute(500'000'000), 0;
   if (cause == "locks") return locks(), 0;
   if (cause == "uneven") return uneven(), 0;

@@ -49,14 +49,18 @@ void each_level(const Evidence& evidence, const Do& act) {
 
 // ---- what holds it back, and what was tried ----
 
+Entry gain_cell(const Cause& cause) {
+  const double gain = cause.most_gain();
+  return gain < 20 ? fmt::format("{:.2f} times as fast", gain) : "many times as fast";
+}
+
 void add_shares(Record& record, const Explanation& found) {
-  Rows rows{{"cause", "share of its time", "at most so many times as fast without"}, {}};
+  Rows rows{{"cause", "share of its time", "without, at most"}, {}};
   std::vector<Cause> causes = found.shares;
   std::ranges::stable_sort(causes, std::greater(), &Cause::share);
   for (const Cause& cause : causes)
-    rows.rows.push_back({name_of(cause.kind),
-                         {cause.share, "share", cause.interval},
-                         {cause.most_gain(), "ratio"}});
+    rows.rows.push_back(
+        {name_of(cause.kind), {cause.share, "share", cause.interval}, gain_cell(cause)});
   add_table(record, "What it spends its time on", std::move(rows),
             "The share is what goes away if this costs nothing: the slope of its time over what a "
             "use of the resource takes, or what was seen of its threads. Intervals are of 95 %, "
@@ -95,6 +99,7 @@ void add_trials(Record& record, const Evidence& evidence) {
 
 Curve measured(const Trial& trial, const Explanation& found, double scale) {
   Curve curve{.name = name_of(trial.resource)};
+  if (trial.resource != Resource::threads) add_place(curve, 0, 1, std::nullopt);
   for (const Level& level : trial.levels) {
     if (level.slowdowns.empty()) continue;
     const Effect effect = found.effect_of(level);
@@ -169,7 +174,7 @@ constexpr std::pair<Doing, const char*> kShown[] = {
     {Doing::child, "children"},  {Doing::sleep, "sleeping"}};
 
 void add_over_time(Record& record, const Observed& observed) {
-  Curves curves{{"time, s", ""}, {"threads", ""}, {}};
+  Curves curves{{"time", "s"}, {"threads", ""}, {}};
   for (const auto& [doing, name] : kShown) {
     Curve curve{.name = name, .x = {}, .y = {}, .shape = -1};
     bool any = false;
@@ -209,7 +214,7 @@ void add_observed(Record& record, const Observed& observed) {
   if (observed.seconds.empty()) return;
   Rows rows{{"of an undisturbed run", "median"}, {}};
   const auto add = [&](const char* what, std::optional<double> value, const char* unit) {
-    if (value) rows.rows.push_back({what, Entry(value, unit)});
+    if (value) rows.rows.push_back({what, *value == 0 ? Entry("0") : Entry(value, unit)});
   };
   add("wall time", core::median(observed.seconds), "s");
   add("user time", observed.user, "s");
@@ -223,7 +228,9 @@ void add_observed(Record& record, const Observed& observed) {
   add("waited for disks, all threads together", observed.disk_delay, "s");
   add("stopped by a quota", observed.throttled, "s");
   add("time taken by other virtual machines", observed.stolen, "share");
-  add("PUs busy with other programs", observed.others_pus, "1");
+  if (observed.others_pus)
+    rows.rows.push_back(
+        {"PUs busy with other programs", fmt::format("{:.2f}", *observed.others_pus)});
   add("pressure on processors", observed.pressure_cpu, "share");
   add("pressure on memory", observed.pressure_memory, "share");
   add("pressure on disks", observed.pressure_io, "share");
@@ -321,7 +328,7 @@ void add_figures(Record& record, const Evidence& evidence, const Explanation& fo
 
 Record explain_record(const core::Topology& topology, const Evidence& evidence,
                       const Explanation& explanation, const std::string& command_line) {
-  const std::string title = "What holds " + clean_utf8(evidence.command) + " back";
+  const std::string title = fmt::format("What holds '{}' back", clean_utf8(evidence.command));
   const About about = {"explain", title.c_str(),
                        "runs with one thing taken away or given, in turn with undisturbed ones"};
   Record record = begin_record(topology, lab::Kind::study, about, command_line, false);
