@@ -7,10 +7,9 @@ usage: mutants.py BUILD [PART…]   all parts, or these; BUILD has the libraries
 
 A mutant that survives must be named in a comment of the part's files, "No test can see NAME weaker
 (or missing): why", where NAME is a variable, perhaps with its operation, or a fence; else this
-exits with 1. ThreadSanitizer follows what C++ says, whatever the processor does, but knows no fences, and
-takes sequentially consistent for acquire and release. Such mutants can only die without it, by what
-the processor does: x86 lets a load pass an earlier store and nothing else, so most of them are the
-same instructions.
+exits with 1. ThreadSanitizer follows what C++ says, whatever the processor does, but knows no
+fences, and takes sequentially consistent for acquire and release. Such mutants can only die without
+it, by what the processor does: x86 lets a load pass an earlier store and nothing else.
 """
 import contextlib
 import os
@@ -29,9 +28,8 @@ PARTS = {
     "direct_copy": ([SHM + "direct_copy.cc"], [SHM + "direct_copy_test.cc",
                                                SHM + "threaded_ranks_test.cc"], "DirectCopy.*", 4),
     "page_set": ([SHM + "page_set.cc"], [SHM + "page_set_test.cc"], "PageSet.*", 4),
-    "board": ([BOARD + name for name in ("board.h", "board.cc", "call_records.h",
-                                         "call_records.cc")],
-              [BOARD + "board_test.cc"], "BoardOnThreads.*", 6),
+    "board": ([BOARD + "board.h", BOARD + "board.cc", BOARD + "call_records.h",
+               BOARD + "call_records.cc"], [BOARD + "board_test.cc"], "BoardOnThreads.*", 6),
     "control": ([TEAM + "control.h", TEAM + "control.cc"], [TEAM + "control_test.cc"],
                 "ControlOnThreads.*", 4),
 }
@@ -43,22 +41,16 @@ ORDER = re.compile(r"std::memory_order_(\w+)")
 EXPLAINED = re.compile(r"No test (?:of right programs )?can see (.*?)(?:missing|weaker)")
 
 
-def blanked(text):
-    """The text without comments, and without what only ThreadSanitizer compiles, at its places."""
-    def blank(match):
-        return re.sub(r"[^\n]", " ", match[0])
-    text = re.sub(r"//[^\n]*", blank, text)
-    return re.sub(r"#if defined\(__SANITIZE_THREAD__\).*?\n#(?:else|endif)", blank, text,
-                  flags=re.DOTALL)
+NO_CODE = re.compile(r"//[^\n]*|(?s:#if defined\(__SANITIZE_THREAD__\).*?\n#(?:else|endif))")
 
 
 def end_of_call(code, begin):
-    depth = 0
-    for i in range(begin, len(code)):
-        depth += (code[i] == "(") - (code[i] == ")")
-        if depth == 0:
-            return i
-    raise ValueError("a call does not end")
+    """Where the parenthesis is closed that is open before `begin`."""
+    depth = 1
+    while depth > 0:
+        depth += (code[begin] == "(") - (code[begin] == ")")
+        begin += 1
+    return begin - 1
 
 
 def weaker_than(order, operation):
@@ -70,13 +62,13 @@ def weaker_than(order, operation):
 
 def mutants(text):
     """Yields (line, names, what, mutated text)."""
-    code = blanked(text)
+    code = NO_CODE.sub(lambda found: re.sub(r"[^\n]", " ", found[0]), text)
 
     def mutant(begin, end, names, what, new):
         return text.count("\n", 0, begin) + 1, names, what, text[:begin] + new + text[end:]
 
     for call in sorted([*CALL.finditer(code), *FENCE.finditer(code)], key=re.Match.start):
-        end = end_of_call(code, call.end() - 1)
+        end = end_of_call(code, call.end())
         is_fence = call.re is FENCE
         if call[1] == "syscall" and "MEMBARRIER_CMD_GLOBAL_EXPEDITED" not in code[call.end():end]:
             continue
@@ -110,25 +102,24 @@ class Part:
         self.sources = [file for file in files if file.endswith(".cc")] + tests
         for file in [*files, *tests]:
             self.write(file)
-        for flavour, flags in FLAVOURS.items():
-            header = self.at / flavour / "gtest.h"
-            header.parent.mkdir()
-            header.write_text("#include <gtest/gtest.h>\n")
-            subprocess.run(["g++", "-std=c++20", *flags, "-x", "c++-header", header, "-o",
-                            f"{header}.gch"], check=True)
+        for flavour in FLAVOURS:
+            self.write(f"{flavour}/gtest.h", "#include <gtest/gtest.h>\n")
+            self.compile(flavour, "-xc++-header", f"{flavour}/gtest.h", f"-o{flavour}/gtest.h.gch")
         self.original = {flavour: self.objects(flavour, self.sources) for flavour in FLAVOURS}
 
     def write(self, file, text=None):
         (self.at / file).parent.mkdir(parents=True, exist_ok=True)
         (self.at / file).write_text(text or (self.root / file).read_text())
 
+    def compile(self, flavour, *words):
+        subprocess.run(["g++", "-std=c++20", *FLAVOURS[flavour], *words], cwd=self.at, check=True)
+
     def objects(self, flavour, sources):
         """Source -> its object's bytes."""
         made = {}
         for source in sources:
-            subprocess.run(["g++", "-std=c++20", *FLAVOURS[flavour], f"-I{self.at}",
-                            f"-I{self.root}", "-include", f"{flavour}/gtest.h", "-c", source, "-o",
-                            "one.o"], cwd=self.at, check=True)
+            self.compile(flavour, f"-I{self.at}", f"-I{self.root}", "-include",
+                         f"{flavour}/gtest.h", "-c", source, "-oone.o")
             made[source] = (self.at / "one.o").read_bytes()
         return made
 
@@ -137,9 +128,8 @@ class Part:
         names = [f"{number}.o" for number in range(len(objects))]
         for name, content in zip(names, objects.values()):
             (self.at / name).write_bytes(content)
-        subprocess.run(["g++", *FLAVOURS[flavour], *names, "-Wl,--allow-multiple-definition",
-                        *self.libraries, "-lgtest", "-lgtest_main", "-pthread", "-o", "test"],
-                       cwd=self.at, check=True)
+        self.compile(flavour, *names, "-Wl,--allow-multiple-definition", *self.libraries, "-lgtest",
+                     "-lgtest_main", "-pthread", "-otest")
         with open(self.at / "out", "w", encoding="utf-8") as out:
             with subprocess.Popen(["./test", f"--gtest_filter={self.suites}", "--gtest_repeat=-1",
                                    "--gtest_break_on_failure"], cwd=self.at, stdout=out, stderr=out,

@@ -52,7 +52,7 @@ TEST(ChunkSize, StaysBoundedForTasksThatTakeNoTime) {
 
 // Threads in place of processes: what they share besides is plain memory, so ThreadSanitizer sees
 // whether the control orders it.
-constexpr int kThreads = 3, kTeams = 100;
+constexpr int kThreads = 3, kTeams = 20;
 
 template <class F>
 void on_threads(const F& f) {

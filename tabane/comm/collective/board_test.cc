@@ -11,7 +11,7 @@
 namespace tabane::comm {
 namespace {
 
-constexpr int kRanks = 3, kRounds = 3000;
+constexpr int kRanks = 3, kRounds = 200;
 
 struct alignas(4096) Page {
   std::byte bytes[4096];
@@ -215,7 +215,7 @@ TEST(BoardOnThreads, CallsAreRecordedAndReplacedInOrder) {
   const auto in_ring = [&](SharedBoard& board, int rank, int& wrong) {
     CallRecords& calls = board.calls;
     const int before = (rank + kMany - 1) % kMany;
-    for (int round = 1; round <= kRounds / 4; ++round) {
+    for (int round = 1; round <= kRounds / 2; ++round) {
       const auto number = static_cast<std::uint32_t>(round);
       calls.make_room(number);
       done[static_cast<std::size_t>(rank)][number % kRecordedCalls] = value_of(round, rank);

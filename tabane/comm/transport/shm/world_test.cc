@@ -131,7 +131,7 @@ TEST(MemoryPlan, LaysChannelsToOneRankSideBySide) {
 // Two see at once that a rank is gone, and a third waits for the news: plain memory, so
 // ThreadSanitizer sees whether it is complete.
 TEST(World, TellsOfALossOnceItIsWritten) {
-  for (int round = 0; round < 50; ++round) {
+  for (int round = 0; round < 20; ++round) {
     World world(plan_memory(2, 0), 2);
     std::vector<std::thread> threads;
     for (const char* const how : {"was killed by one", "was killed by the other"}) {
