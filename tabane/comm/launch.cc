@@ -269,6 +269,12 @@ bool is_one_of_several() {
   return launcher && launcher->ranks != 1;
 }
 
+void require_connected_tasks() {
+  if (const std::string complaint = complaint_about_task(); !complaint.empty()) {
+    throw core::UsageError(complaint);
+  }
+}
+
 std::optional<int> ranks_on_this_host() {
   const std::optional<MpiLauncher> launcher = mpi_launcher();
   if (!launcher) return 1;

@@ -64,6 +64,10 @@ int ranks_on_shm(const LaunchOptions& options);
 // the only one.
 bool is_one_of_several();
 
+// For work that several tasks of a batch system would share. throws: core::UsageError with the
+// remedy if this process is one of several and no MPI connects them: each would do all of it.
+void require_connected_tasks();
+
 // How many ranks an MPI launcher has started on this host (under SLURM: on that of rank 0), this
 // process among them; those of all hosts where it tells only of these. 1: no launcher; null: it
 // does not say.

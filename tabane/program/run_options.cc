@@ -99,7 +99,10 @@ std::vector<Option> rank_rows(lab::RankOptions& options) {
 int on_ranks(const std::function<int(comm::Comm* ranks, bool& lost)>& rank_0,
              const std::function<void(comm::Comm& ranks)>& other) {
   bool lost = false;
-  if (!comm::is_one_of_several()) return rank_0(nullptr, lost);
+  if (!comm::is_one_of_several()) {
+    comm::require_connected_tasks();
+    return rank_0(nullptr, lost);
+  }
   std::optional<int> code;
   std::exception_ptr problem;  // of rank 0: to launch() it would be the loss of a rank
   bool helped = false;

@@ -46,7 +46,8 @@ std::vector<Option> rank_rows(lab::RankOptions& options);
 // and returns what it returns. Calls `other` in the other processes, which say nothing: returns
 // 0. A rank that is lost costs nothing once rank_0 has returned; rank_0 says in `lost` that it
 // was, if it knows. throws: what rank_0 throws;
-// core::UsageError if an MPI launcher has started this process and MPI cannot be used.
+// core::UsageError if an MPI launcher has started this process and MPI cannot be used, or a batch
+// system has started it as one of several tasks without MPI.
 int on_ranks(const std::function<int(comm::Comm* ranks, bool& lost)>& rank_0,
              const std::function<void(comm::Comm& ranks)>& other);
 

@@ -107,8 +107,10 @@ comm::LaunchOptions SolverOptions::launch_options() const {
     options.machine_changes = machine_changes;
     options.ranks = simulated.ranks();
     if (options.grid == comm::GridShape{}) options.grid = {simulated.rows, simulated.columns};
-  } else if (!quiet && comm::transport_of(options) == comm::TransportKind::shm) {
-    options.show_placement = warn_of_turns;
+  } else {
+    if (options.transport == comm::TransportKind::automatic) comm::require_connected_tasks();
+    const bool on_shm = comm::transport_of(options) == comm::TransportKind::shm;
+    if (!quiet && on_shm) options.show_placement = warn_of_turns;
   }
   options.choice_rules = comm::rules_of(comm::mechanisms_named(mechanisms));
   return options;

@@ -169,6 +169,31 @@ std::optional<MpiLauncher> mpi_launcher() {
   return {};
 }
 
+std::string complaint_about_task() {
+  // `task` is set for each task of a step, and `number` is then `least` or more if it is not alone.
+  struct System {
+    const char *name, *task, *number;
+    int least;
+    const char* remedy;
+  };
+  constexpr const char* kMpirun = "mpirun in the job's script";
+  constexpr std::array<System, 4> kSystems{
+      {{"Slurm", "SLURM_STEP_NUM_TASKS", "SLURM_STEP_NUM_TASKS", 2,
+        "srun --mpi=pmix, or another one of those that srun --mpi=list shows"},
+       {"Flux", "FLUX_TASK_RANK", "FLUX_JOB_SIZE", 2, "flux run -o pmi=simple, or -o pmi=pmix"},
+       {"LSF", "LSF_PM_TASKID", "LSB_DJOB_NUMPROC", 2, kMpirun},
+       {"PBS", "PBS_NODENUM", "PBS_NODENUM", 1, kMpirun}}};
+  const auto found = std::ranges::find_if(kSystems, [](const System& system) {
+    return variable(system.task) != nullptr && number_in(system.number) >= system.least;
+  });
+  if (found == kSystems.end() || mpi_launcher() || mpi_runs()) return "";
+  return fmt::format(
+      "{} has started this process as one of several tasks ({}={}), but no MPI connects them, so "
+      "each would do the whole job: start them by {}, or start one task; if each is to do a job of "
+      "its own, unset {}",
+      found->name, found->number, number_in(found->number), found->remedy, found->task);
+}
+
 double silence_limit(std::optional<double> given) {
   constexpr const char* kVariable = "TABANE_SILENCE_LIMIT";
   constexpr double kMost = 1e6, kDefault = 30;

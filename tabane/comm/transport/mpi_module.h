@@ -36,6 +36,11 @@ struct MpiLauncher {
 // Empty: no MPI launcher. A job's shell under SLURM is none, what srun starts there is one.
 std::optional<MpiLauncher> mpi_launcher();
 
+// What is wrong, and what to do, if a batch system has started this process as one of several tasks
+// and no MPI connects them; else empty. PBS does not say how many there are: there it is known only
+// of those on other nodes than the job's script.
+std::string complaint_about_task();
+
 // A world of all ranks that MPI has started: each of them calls it. The first call loads the module
 // and starts MPI, which ends when the process exits. The module is looked for in the directory
 // $TABANE_MPI_MODULE or, if that is not set, where module_directory() says; there only if nobody

@@ -8,6 +8,8 @@
 #include <filesystem>
 #include <fstream>
 #include <map>
+#include <utility>
+#include <vector>
 
 #include "tabane/comm/launch.h"
 #include "tabane/core/loadable_module.h"
@@ -32,7 +34,7 @@ class MpiModule : public testing::Test {
   static void set(const char* name, const char* text) { setenv(name, text, 1); }
 
  private:
-  static constexpr std::array<const char*, 17> kNames{"TABANE_SILENCE_LIMIT",
+  static constexpr std::array<const char*, 21> kNames{"TABANE_SILENCE_LIMIT",
                                                       "OMPI_COMM_WORLD_SIZE",
                                                       "OMPI_COMM_WORLD_LOCAL_SIZE",
                                                       "MPI_LOCALNRANKS",
@@ -48,7 +50,11 @@ class MpiModule : public testing::Test {
                                                       "PALS_RANKID",
                                                       "FLUX_TASK_RANK",
                                                       "MPI_LOCALRANKID",
-                                                      "JSM_NAMESPACE_RANK"};
+                                                      "JSM_NAMESPACE_RANK",
+                                                      "FLUX_JOB_SIZE",
+                                                      "LSF_PM_TASKID",
+                                                      "LSB_DJOB_NUMPROC",
+                                                      "PBS_NODENUM"};
   std::map<std::string, std::string> before_;
 };
 
@@ -105,6 +111,40 @@ TEST_F(MpiModule, KnowsTheRanksOfThisHostUnderHydra) {
   EXPECT_EQ(ranks_on_this_host(), 6);
   set("MPI_LOCALNRANKS", "3");
   EXPECT_EQ(ranks_on_this_host(), 3);
+}
+
+TEST_F(MpiModule, IsMissedByTasksThatNothingConnects) {
+  using Variables = std::vector<std::pair<const char*, const char*>>;
+  const auto complaint = [](const Variables& variables) {
+    for (const auto& [name, value] : variables) set(name, value);
+    std::string text = complaint_about_task();
+    for (const auto& [name, value] : variables) unsetenv(name);
+    return text;
+  };
+  EXPECT_EQ(complaint({{"SLURM_PROCID", "1"}, {"SLURM_STEP_NUM_TASKS", "4"}}),
+            "Slurm has started this process as one of several tasks (SLURM_STEP_NUM_TASKS=4), but "
+            "no MPI connects them, so each would do the whole job: start them by srun --mpi=pmix, "
+            "or another one of those that srun --mpi=list shows, or start one task; if each is to "
+            "do a job of its own, unset SLURM_STEP_NUM_TASKS");
+  const Variables flux{{"FLUX_TASK_RANK", "0"}, {"FLUX_JOB_SIZE", "2"}};
+  const Variables lsf{{"LSF_PM_TASKID", "1"}, {"LSB_DJOB_NUMPROC", "16"}};
+  const Variables pbs{{"PBS_NODENUM", "1"}};
+  EXPECT_TRUE(complaint(flux).starts_with("Flux has")) << complaint(flux);
+  EXPECT_TRUE(complaint(lsf).starts_with("LSF has")) << complaint(lsf);
+  EXPECT_TRUE(complaint(pbs).starts_with("PBS has")) << complaint(pbs);
+
+  // Alone, in the job's own script, or connected.
+  for (const Variables& none :
+       {Variables{}, Variables{{"SLURM_STEP_NUM_TASKS", "1"}},
+        Variables{{"SLURM_NTASKS", "8"}, {"SLURM_PROCID", "0"}}, Variables{{"FLUX_JOB_SIZE", "2"}},
+        Variables{{"LSB_DJOB_NUMPROC", "16"}}, Variables{{"PBS_NODENUM", "0"}},
+        Variables{{"SLURM_STEP_NUM_TASKS", "4"}, {"PMIX_RANK", "0"}},
+        Variables{{"FLUX_TASK_RANK", "0"},
+                  {"FLUX_JOB_SIZE", "2"},
+                  {"PMI_RANK", "0"},
+                  {"PMI_SIZE", "2"}}}) {
+    EXPECT_EQ(complaint(none), "");
+  }
 }
 
 TEST_F(MpiModule, IsRefusedWithoutALauncherAndSpoilsNothing) {

@@ -373,7 +373,8 @@ int Coordinator::ranks() {
 
 unsigned Coordinator::pus() {
   meet();
-  if (!mail_) return std::max(1u, std::thread::hardware_concurrency());
+  // hardware_concurrency() knows of no affinity.
+  if (!mail_) return std::max(1u, static_cast<unsigned>(core::thread_binding().size()));
   const std::vector<unsigned> own = divide_pus(hellos_);
   return std::accumulate(own.begin(), own.end(), 0u);
 }

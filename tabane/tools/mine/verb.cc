@@ -249,6 +249,7 @@ int run(MineOptions& options) {
   check(options.request);
   options.output.check();
   const bool under_mpi = comm::is_one_of_several();
+  comm::require_connected_tasks();
   const bool on_ranks = !options.plain && (under_mpi || options.ranks.value_or(1) > 1);
   const bool forks = on_ranks && !under_mpi;
   if (on_ranks) check_for_ranks(options.request.workers);
