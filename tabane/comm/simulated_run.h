@@ -61,8 +61,8 @@ struct SimulatedRun {
 // of any rank; nothing before the call is recorded. Does nothing where time is real.
 void record_run(Transport& transport, SimulatedRun& run);
 
-// Calls `check` whenever a rank computes or waits: what it throws ends the run, and launch() throws
-// it. transport, and where time is real: as record_run().
+// Calls `check` now and then when ranks compute or wait: what it throws ends the run, and launch()
+// throws it. transport, and where time is real: as record_run().
 void check_run(Transport& transport, std::function<void()> check);
 
 }  // namespace tabane::comm

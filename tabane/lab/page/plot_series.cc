@@ -55,8 +55,11 @@ std::string plot_of(const Curve& curve, std::size_t index, const Look& look, boo
   if (curve.role == Role::fitted)
     return fmt::format("{}1:2 with lines lw 1.8 dt 2 lc rgb '#000000' notitle", data);
   if (curve.role == Role::published)
-    return fmt::format("{}1:2 with {} lw 1.5 dt 3 pt 6 ps 0.6 lc rgb '{}' {}", data,
-                       curve.joined ? "linespoints" : "points", look.colour, title);
+    // Points alone are rings around the measured ones, which they would hide in otherwise.
+    return fmt::format(
+        "{}1:2 with {} lc rgb '{}' {}", data,
+        curve.joined ? "linespoints lw 1.5 dt 3 pt 6 ps 0.6" : "points lw 2 pt 6 ps 1.3",
+        look.colour, title);
   if (!curve.flagged.empty())
     return fmt::format("{}1:2:5 with points pt {} ps variable lc rgb '{}' {}", data, look.point,
                        look.colour, title);

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <exception>
 #include <limits>
+#include <numeric>
 
 #include "tabane/comm/launch.h"
 #include "tabane/comm/machine.h"
@@ -39,6 +40,9 @@ Sample sample_of(const Application& application, const solver::Solution& solutio
   }
   return sample;
 }
+
+// What each simulated rank takes this computer, about: in all runs of a block, and in a search.
+constexpr double kBlockSeconds = 0.025, kSearchSeconds = 0.05;
 
 // What is to be measured, and what has been seen of it that is no figure of its own.
 class Plan {
@@ -107,8 +111,9 @@ Block Plan::block_of(const Application& application, int n) {
                       .most = quick ? 3 : 12,
                       .budget_seconds = options_.block_seconds > 0 ? options_.block_seconds : usual,
                       .warmups = 1};
-  Block block{.what = fmt::format("{}, {} {}", application.title, n, application.size),
-              .planned_seconds = effort.budget_seconds};
+  Block block{
+      .what = fmt::format("{}, {} {}", application.title, n, application.size),
+      .planned_seconds = is_simulated_ ? kBlockSeconds * ranks_.back() : effort.budget_seconds};
   for (const Contender& one : contenders) block.points.push_back(one.factors);
   block.body = [contenders = std::move(contenders), effort, this](Visit& visit) {
     if (!is_simulated_) return visit.in_turn(contenders, effort);
@@ -133,6 +138,10 @@ Block Plan::block_of_largest(const Application& box) {
   Block block{.what = fmt::format("SLALOM, patches in {:g} s", seconds),
               // Four or five runs of a search, whose answers take as long to verify.
               .planned_seconds = (8 * seconds + 0.7) * static_cast<double>(searches)};
+  if (is_simulated_) {
+    const int all_ranks = std::accumulate(ranks.begin(), ranks.end(), 0);
+    block.planned_seconds = kSearchSeconds * all_ranks * static_cast<double>(box.sets.size());
+  }
   block.body = [this, &box, seconds, all, searches, ranks](Visit& visit) {
     std::size_t done = 0;
     for (const int p : ranks) {

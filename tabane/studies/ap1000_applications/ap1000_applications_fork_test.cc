@@ -154,6 +154,7 @@ TEST(SimulatedAp1000, ShowsThePublishedPoints) {
   const Curves& curves = std::get<Curves>(chart->content);
   EXPECT_EQ(curves.series.size(), 4U + 1);
   EXPECT_EQ(curves.series.back().x, std::vector<double>{16});
+  EXPECT_NE(chart->note.find("1163 patches"), std::string::npos) << chart->note;
   const auto patches = std::ranges::find(
       record.views, "SLALOM: patches in the time given, over ranks", &View::title);
   ASSERT_NE(patches, record.views.end());

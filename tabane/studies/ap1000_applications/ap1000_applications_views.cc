@@ -190,14 +190,19 @@ double size_in_report(const Result& run) {
   return std::strtod(run.name.c_str() + run.name.find(".n") + 2, nullptr);
 }
 
-// Something of the report's runs of an application over ranks. size: "n1000."; empty: of all sizes.
+// size: "n1000."; empty: of all sizes.
+bool is_of(const Result& run, const Application& application, const std::string& size) {
+  return run.name.starts_with("ap1000.applications." + application.name + "." + size);
+}
+
+// Something of the report's runs of an application over ranks.
 Curve reported(const StudyViews& views, const Application& application, const std::string& size,
                double (*of)(const Result& run) = rate_in_report) {
   Curve then{.name = application.title + " on the AP1000 (1992)",
              .role = Role::published,
              .joined = false};
   for (const Result& run : views.report.results) {
-    if (!run.name.starts_with("ap1000.applications." + application.name + "." + size)) continue;
+    if (!is_of(run, application, size)) continue;
     add_place(then, *run.number_detail("ranks"), of(run), {});
   }
   return then;
@@ -214,10 +219,15 @@ void rate_chart(const StudyViews& views, const ApplicationPoints& of, bool is_si
     add_curve(curves, curve_of(set.name, rate_of(with_set(set), "FLOP/s", operations_of, true),
                                views.points, rows, "ranks"));
   }
+  CaptionValues values = of.values(n);
   if (is_simulated) {
-    add_curve(curves, reported(views, of.application, fmt::format("n{}.", n)));
+    const std::string size = fmt::format("n{}.", n);
+    add_curve(curves, reported(views, of.application, size));
+    for (const Result& run : views.report.results) {
+      if (is_of(run, of.application, size)) values["remark"] = run.details.value("remark", "");
+    }
   }
-  views.chart(of.application.name + ".rate", std::move(curves), of.values(n), "rate");
+  views.chart(of.application.name + ".rate", std::move(curves), values, "rate");
 }
 
 // The largest rates here and those of the report, over ranks.

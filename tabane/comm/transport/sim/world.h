@@ -163,7 +163,7 @@ class World {
   void wake(Rank& one, double at);
 
   void throw_if_failed() const;
-  // The same, after a call of what check_run() has given.
+  // The same, now and then after a call of what check_run() has given.
   void check();
 
  private:
@@ -209,6 +209,7 @@ class World {
   std::optional<Failure> failure_;
   SimulatedRun* run_ = nullptr;  // what is to be filled
   std::function<void()> check_;
+  std::uint64_t checks_ = 0;
 };
 
 }  // namespace tabane::comm::sim

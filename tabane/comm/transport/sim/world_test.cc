@@ -370,7 +370,7 @@ TEST(SimulatedMachine, EndsByWhatACheckThrows) {
     };
     EXPECT_THROW(launch({.machine = machine}, run), Enough) << machine;
     EXPECT_EQ(checks, 101) << machine;
-    EXPECT_LE(steps, 101) << machine;
+    EXPECT_LT(steps, 10'000) << machine;
     EXPECT_EQ(unwound, sim::machine_named(machine, 0).ranks());
   }
 }
