@@ -9,21 +9,28 @@
 namespace tabane::mine {
 namespace {
 
+// A field of CSV.
+std::string field_of(const std::string& text) {
+  if (text.find_first_of(",\"") == text.npos) return text;
+  std::string quoted = "\"";
+  for (const char c : text) quoted += c == '"' ? "\"\"" : std::string(1, c);
+  return quoted + "\"";
+}
+
 std::string list_of(const MineResult& result, const std::vector<Item>& items,
                     const std::string& between) {
   if (result.names.words.empty()) return fmt::format("{}", fmt::join(items, " "));
   std::string list;
-  for (const Item item : items) list += (list.empty() ? "" : between) + result.names.words.at(item);
+  for (const Item item : items) {
+    const std::string& word = result.names.words.at(item);
+    list += (list.empty() ? "" : between) + (between.starts_with(',') ? field_of(word) : word);
+  }
   return list;
 }
 
 // The items of one cell are separated as in the file they come from.
 std::string cell_of(const MineResult& result, const std::vector<Item>& items) {
-  const std::string cell = list_of(result, items, result.names.between);
-  if (cell.find_first_of(",\"") == cell.npos) return cell;
-  std::string quoted = "\"";
-  for (const char c : cell) quoted += c == '"' ? "\"\"" : std::string(1, c);
-  return quoted + "\"";
+  return field_of(list_of(result, items, result.names.between));
 }
 
 std::string head_of(const MineResult& result, const char* columns) {

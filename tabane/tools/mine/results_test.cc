@@ -72,6 +72,16 @@ TEST(MineText, SaysHowItWasEncryptedAndThatNobodyAuditedIt) {
   EXPECT_NE(mine_text(result).find("INSECURE PARAMETERS"), std::string::npos);
 }
 
+TEST(MineText, QuotesNamesThatHaveACommaInThem) {
+  MineResult result;
+  result.transactions = 4;
+  result.names = {.words = {"milk, whole", "rolls"}, .between = ","};
+  result.itemsets = {{{0, 1}, 3}};
+  EXPECT_NE(csv_of_itemsets(result).find("\"\"\"milk, whole\"\",rolls\",2,3,0.75\n"),
+            std::string::npos);
+  EXPECT_NE(mine_text(result).find("  \"milk, whole\", rolls\n"), std::string::npos);
+}
+
 TEST(MineText, IsJsonInTheOrderOfTheItems) {
   const lab::Json json = mine_json(found());
   EXPECT_EQ(json["itemsets"][2]["items"], (std::vector<int>{3, 5}));

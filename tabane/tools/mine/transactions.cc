@@ -112,22 +112,44 @@ std::string_view trimmed(std::string_view text) {
   return text.substr(first, text.find_last_not_of(" \t") - first + 1);
 }
 
+// The bytes of a field that begins with a quote, up to behind its closing quote, where a quote in
+// it is doubled (RFC 4180); 0 if it does not end on its line. word: what is in it.
+std::size_t read_quoted(std::string_view text, std::string& word) {
+  for (std::size_t i = 1; i < text.size() && text[i] != '\n'; ++i) {
+    if (text[i] == '"' && text.substr(i + 1, 1) != "\"") return i + 1;
+    i += text[i] == '"';
+    word += text[i];
+  }
+  return 0;
+}
+
 // Returns the text with a number, as an item of the FIMI repository, in place of each word.
 std::string with_numbers(std::string_view text, char between, std::vector<std::string>& words) {
+  constexpr std::string_view kByteOrderMark = "\xEF\xBB\xBF";
+  if (text.starts_with(kByteOrderMark)) text.remove_prefix(kByteOrderMark.size());
   std::unordered_map<std::string, std::size_t> numbers;
   std::string out;
+  const auto add = [&](const std::string& word) {
+    if (word.empty()) return;
+    const auto [at, is_new] = numbers.try_emplace(word, words.size());
+    if (is_new) words.push_back(word);
+    out += std::to_string(at->second) + ' ';
+  };
   for (std::size_t i = 0, begin = 0; i <= text.size(); ++i) {
+    if (between == ',' && text.substr(i, 1) == "\"" &&
+        trimmed(text.substr(begin, i - begin)).empty()) {
+      std::string word;
+      if (const std::size_t size = read_quoted(text.substr(i), word); size > 0) {
+        add(word);
+        begin = i += size;
+      }
+    }
     const bool ends_line = i < text.size() && (text[i] == '\n' || text[i] == '\r');
     const bool ends_word =
         ends_line || i == text.size() || text[i] == between || (between == ' ' && text[i] == '\t');
     if (!ends_word) continue;
-    const std::string word(trimmed(text.substr(begin, i - begin)));
+    add(std::string(trimmed(text.substr(begin, i - begin))));
     begin = i + 1;
-    if (!word.empty()) {
-      const auto [at, is_new] = numbers.try_emplace(word, words.size());
-      if (is_new) words.push_back(word);
-      out += std::to_string(at->second) + ' ';
-    }
     if (ends_line) out += text[i];
   }
   return out;

@@ -64,6 +64,17 @@ TEST_F(Fimi, WordsAreNumberedAsTheyAreFirstSeen) {
             std::pair(Transactions{{0, 1}, {}, {1, 2}, {0, 1}}, Names{"milk", "bread", "7"}));
   EXPECT_EQ(read_words("whole milk, rolls,,\nrolls ,whole milk\n", ','),
             std::pair(Transactions{{0, 1}, {0, 1}}, Names{"whole milk", "rolls"}));
+  // As a spreadsheet writes it.
+  EXPECT_EQ(read_words("\xEF\xBB\xBF"
+                       R"("milk, whole", "6"" pan" ,rolls)"
+                       "\r\n"
+                       R"(rolls,"open)"
+                       "\n"
+                       R"("milk, whole",4" pan,"")",
+                       ','),
+            std::pair(Transactions{{0, 1, 2}, {2, 3}, {0, 4}},
+                      Names{"milk, whole", "6\" pan", "rolls", "\"open", "4\" pan"}));
+  EXPECT_EQ(read_words("\"a b\"\n", ' '), std::pair(Transactions{{0, 1}}, Names{"\"a", "b\""}));
   EXPECT_EQ(read_words("a,b\tc\n", '\t'), std::pair(Transactions{{0, 1}}, Names{"a,b", "c"}));
   EXPECT_TRUE(FimiFile(file("1 2\n")).item_names().words.empty());
 }

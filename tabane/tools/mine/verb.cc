@@ -41,7 +41,7 @@ std::vector<Option> itemset_rows(MineRequest& request, const std::string& if_non
       {"--max-length N",
        &request.keys.most_length,
        "Find itemsets of at most N items (default " + if_none +
-           "); beyond 2, each doubling needs larger parameters",
+           "); beyond 2, 4, 8 ... the parameters become larger, and all takes longer",
        {.range = {1, kLongestItemset}}},
       {"--min-confidence X", &request.min_confidence,
        "Give the rules that hold in at least this share of the cases (default 0.5)"}};
@@ -171,7 +171,7 @@ Definition define_generate() {
             "The mean number of items in a pattern: what is bought together (default 4)"},
            {"--patterns N", &settings.patterns, "Make N patterns (default 100)"},
            {"--correlation X", &settings.correlation,
-            "The mean share of items that a pattern has of the one before (default 0.5)"},
+            "The mean share of items that a pattern takes over from the one before (default 0.5)"},
            {"--corruption X", &settings.corruption,
             "How much of a pattern is left out when it is bought, on average, from 0 to 1 (default "
             "0.5)"},
