@@ -21,7 +21,7 @@ std::string percent(double share) { return std::to_string(std::lround(100 * shar
 
 std::string share_lost(const core::ScalabilityLaw& law, int threads) {
   return std::to_string(threads) + " threads of one process lose " +
-         percent(1 - law.efficiency(threads));
+         percent(1 - law.efficiency(threads)) + " of their speed";
 }
 
 // As few threads as show it.
@@ -54,9 +54,11 @@ std::string one_process(const Choice& choice, const ReasonFacts& facts) {
              core::format_seconds(facts.results) + of;
     }
   }
-  return text + (choice.shape.threads > 1
-                     ? "its " + share_lost(choice.in_process, choice.shape.threads)
-                     : "more would gain nothing");
+  const int threads = choice.shape.threads;
+  if (threads == 1) return text + "more would gain nothing";
+  if (1 - choice.in_process.efficiency(threads) < 0.005)
+    return text + "its " + std::to_string(threads) + " threads do not slow each other";
+  return text + share_lost(choice.in_process, threads);
 }
 
 std::string too_little(double work) {

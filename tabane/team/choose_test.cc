@@ -183,7 +183,8 @@ TEST(ChooseShape, SaysThatThreadsSlowEachOther) {
   const Choice choice =
       choose(Synthetic::pus_72, {.n = 20'000, .contention = 0.5, .coherency = 0.1});
   EXPECT_GT(choice.shape.processes, 17);
-  EXPECT_TRUE(says(choice, "threads slow each other: 2 threads of one process lose 41 %"))
+  EXPECT_TRUE(
+      says(choice, "threads slow each other: 2 threads of one process lose 41 % of their speed"))
       << choice.reason;
   EXPECT_TRUE(says(choice, std::to_string(choice.shape.processes) + " × " +
                                std::to_string(choice.shape.threads) + ", forks cost"))

@@ -36,7 +36,7 @@ int threads_to_fill_pus(int processes) {
 std::string reason_for_begun(const Choice& choice, double seconds, bool waiting) {
   const std::string unknown = "; how long it will take here is not known";
   if (waiting) {
-    return "the tasks wait for something else than a PU: " + std::to_string(choice.shape.threads) +
+    return "the tasks wait for something other than a PU: " + std::to_string(choice.shape.threads) +
            " threads of one process" + unknown;
   }
   return "too little work for a sample: all of it takes " + core::format_seconds(seconds) +

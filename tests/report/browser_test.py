@@ -3,10 +3,10 @@
 SOURCE is the program that writes them, or a folder of folders with a report.html. Where it is the
 program, tests of studies that are built next to it add pages of invented studies.
 
-Checks, at 1280 and 400 pixels, in light and in dark, that nothing is logged to the console, nothing
+Checks, at 1280 pixels in light and at 400 in dark, that nothing is logged to the console, nothing
 is loaded, and nothing is wider than the window; that the values of results are seen; that each
 figure shows one of its two drawings, with letters of 9 pixels or more, none of which is over
-another or cut off. Before that it spoils a drawing in each of these ways, and fails if the checks
+another, crossed by a line other than one of the grid, or cut off. Before that it spoils a drawing in each of these ways, and fails if the checks
 do not see it. Exits 77 without Chromium.
 """
 
@@ -32,13 +32,45 @@ QUIET = ["--headless=new", "--no-sandbox", "--disable-gpu", "--disable-backgroun
 DRAWINGS = """[...document.querySelectorAll('figure .plot svg')].filter(
     s => box(s).width > 0).map(s => ({
         figure: s.closest('figure').id, box: sides(s), frame: sides(s.closest('.plot')),
-        texts: [...s.querySelectorAll('text')].filter(t => t.textContent.trim()).map(t => ({
-            text: t.textContent.trim(), sides: sides(t),
+        texts: words(s).map(t => ({
+            text: t.textContent.trim(), sides: sides(t), crossed: crossed(t, s),
             size: parseFloat(getComputedStyle(t).fontSize) * s.getScreenCTM().a}))}))"""
 
 TOOLS = """
 const box = e => e.getBoundingClientRect();
 const sides = e => [box(e).left, box(e).top, box(e).right, box(e).bottom];
+const words = s => [...s.querySelectorAll('text')].filter(t => t.textContent.trim());
+
+// Pairs of ends, as gnuplot draws them: M to the first point of each line, L to the others.
+const lines = s => [...s.querySelectorAll('path:not(.gridline, defs path)')].flatMap(p => {
+    const to = p.getScreenCTM(), found = [];
+    let before = null;
+    for (const [, kind, x, y] of p.getAttribute('d').matchAll(/([ML]) *([-.\\d]+),([-.\\d]+)/g)) {
+        const here = [to.a * x + to.c * y + to.e, to.b * x + to.d * y + to.f];
+        if (kind == 'L') found.push([before, here]);
+        before = here;
+    }
+    return found;
+});
+
+// Whether a line goes through a box.
+const through = ([[x, y], [u, v]], [left, top, right, bottom]) => {
+    let from = 0, to = 1;
+    for (const [d, low, high] of [[u - x, left - x, right - x], [v - y, top - y, bottom - y]]) {
+        if (d == 0 && (low > 0 || high < 0)) return false;
+        if (d == 0) continue;
+        from = Math.max(from, Math.min(low / d, high / d));
+        to = Math.min(to, Math.max(low / d, high / d));
+    }
+    return from < to;
+};
+
+// Above and below the letters there is room in a box.
+const crossed = (t, s) => {
+    const [left, top, right, bottom] = sides(t), room = 0.1 * (bottom - top);
+    s.lines ??= lines(s);
+    return s.lines.some(line => through(line, [left, top + room, right, bottom - room]));
+};
 """
 
 MEASURE = TOOLS + """
@@ -64,6 +96,11 @@ FAULTS = {
     " lies on ": "texts[1].parentNode.setAttribute('transform',"
                  " texts[0].parentNode.getAttribute('transform')); texts[1].textContent ="
                  " texts[0].textContent",
+    "is crossed": "svg.lines = null; const [x, y, u, v] = sides(texts[0]), to ="
+                  " svg.getScreenCTM().inverse(), line = document.createElementNS("
+                  "'http://www.w3.org/2000/svg', 'path'), at = (x, y) => (to.a * x + to.e) + ','"
+                  " + (to.d * y + to.f); line.setAttribute('d', 'M' + at(x, y) + ' L' + at(u, v));"
+                  " svg.appendChild(line)",
     "is cut": "texts[0].parentNode.setAttribute('transform', 'translate(-9,50)')",
     "0 drawings": "svg.style.display = 'none'",
     "2 drawings": "for (const s of svg.parentNode.children) s.style.display = 'block'",
@@ -173,15 +210,17 @@ def drawing_faults(drawings, figures):
         left, top, right, bottom = drawing["box"]
         if right - left < 100 or bottom - top < 50 or right > drawing["frame"][2] + 1:
             faults.append(f"{drawing['figure']}: its box is {drawing['box']}")
-        texts = [(t["text"], t["sides"], t["size"]) for t in drawing["texts"]]
-        for text, sides, size in texts:
+        texts = [(t["text"], t["sides"], t["size"], t["crossed"]) for t in drawing["texts"]]
+        for text, sides, size, crossed in texts:
+            if crossed:
+                faults.append(f"{drawing['figure']}: '{text}' is crossed by a line")
             if size < 9:
                 faults.append(f"{drawing['figure']}: '{text}' has letters of {size:.1f} pixels")
             if sides[0] < left - 1 or sides[1] < top - 2 or sides[2] > right + 1 \
                     or sides[3] > bottom + 2:
                 faults.append(f"{drawing['figure']}: '{text}' is cut: {sides} of {drawing['box']}")
         # Above and below the letters there is room in a box, more than 2 pixels of it.
-        for (one, a, _), (other, b, _) in itertools.combinations(texts, 2):
+        for (one, a, *_), (other, b, *_) in itertools.combinations(texts, 2):
             if min(a[2], b[2]) - max(a[0], b[0]) > 0.5 and min(a[3], b[3]) - max(a[1], b[1]) > 4:
                 faults.append(f"{drawing['figure']}: '{one}' lies on '{other}'")
     return faults
@@ -278,7 +317,7 @@ def main(arguments):
                 failed = True
             for report in reports:
                 backgrounds = {}
-                for width, scheme in itertools.product((1280, 400), ("light", "dark")):
+                for width, scheme in ((1280, "light"), (400, "dark")):
                     background, faults = check(browser, report, width, scheme, screenshots)
                     backgrounds[scheme] = background
                     for fault in faults:

@@ -163,10 +163,10 @@ std::string axis_ticks(char name, const Axis& axis, const Extent& range, const S
   const int most = name == 'y' ? 9 : static_cast<int>(0.8 * format.width / format.text(8));
   std::string out;
   if (axis.log) {
-    // Room for the points at the ends; above the curves also for their names.
-    const double room = name == 'y' ? 1.4 : 1.15;
-    low /= room;
-    high *= room;
+    // Room for the points at the ends; above the curves also for the names of marks.
+    const double above = std::max(1.4, std::pow(high / low, 0.1));
+    low /= name == 'y' ? 1.4 : 1.15;
+    high *= name == 'y' ? above : 1.15;
     if (axis.unit == "B" && name == 'x')
       out = byte_ticks(name, low, high, most);
     else if (name == 'x' && whole(values) && *values.begin() > 0 && values.size() <= kMostTicks)

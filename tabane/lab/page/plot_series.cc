@@ -277,7 +277,7 @@ double half_height(const Bars& bars, Format format) {
 }
 
 struct Lying {
-  std::string data, targets, headings;
+  std::string data, marks, headings;
   std::size_t widest_value = 0;     // in characters
   std::vector<std::string> labels;  // left of the bars
   std::vector<double> places;
@@ -319,11 +319,16 @@ Lying lying(const Bars& bars, const Shown& shown, double from, Format format) {
                             place_of(out.keys, bars.clustered ? bar.label : bar.group),
                             interval.low * shown.factor, interval.high * shown.factor, value_label);
     out.widest_value = std::max(out.widest_value, value_label.size());
-    if (bar.target)
-      out.targets += fmt::format(
-          "set arrow from {0:.6g},{1:.2f} to {0:.6g},{2:.2f} nohead lw 3 lc rgb '#000000' front\n",
-          *bar.target * shown.factor, out.end - 1.2 * half_height(bars, format),
-          out.end + 1.2 * half_height(bars, format));
+    const auto add_mark = [&](double at, int width) {
+      const double half = 1.2 * half_height(bars, format);
+      out.marks += fmt::format(
+          "set arrow from {0:.6g},{1:.2f} to {0:.6g},{2:.2f} nohead lw {3} lc rgb '#000000' "
+          "front\n",
+          at * shown.factor, out.end - half, out.end + half, width);
+    };
+    // Not through the names that are between the bars.
+    if (bars.reference && format.narrow()) add_mark(*bars.reference, 2);
+    if (bar.target) add_mark(*bar.target, 3);
     out.end += 1;
   }
   return out;
@@ -379,11 +384,11 @@ bool plot(Figure& figure, const Bars& bars, Format format) {
   if (bars.unit == "share")
     figure.script +=
         fmt::format("set xtics 0,{},{:.0f}\nset format x '%g %%'\n", high > 125 ? 50 : 25, high);
-  if (bars.reference)
+  if (bars.reference && !format.narrow())
     figure.script += fmt::format(
         "set arrow from {0:.6g},graph 0 to {0:.6g},graph 1 nohead lw 2 lc rgb '#000000' front\n",
         *bars.reference * shown.factor);
-  figure.script += rows.targets;
+  figure.script += rows.marks;
   figure.script += fmt::format(
       "plot data using (($2+$3)/2):1:(abs($2-$3)/2):({2}):(pick({3})) with boxxyerror fs "
       "solid noborder lc rgb variable notitle, \\\n"

@@ -270,8 +270,13 @@ std::string headlines_section(const Record& record) {
       break;
     }
   if (tiles.empty()) return "";
-  return "<section id=headlines><h2>At a glance</h2><div class=tiles>" + tiles +
-         "</div></section>\n";
+  const bool turns = tiles.find(" in turn)") != std::string::npos;
+  return "<section id=headlines><h2>At a glance</h2><div class=tiles>" + tiles + "</div>" +
+         (turns
+              ? "<p>In turn: figure and limit are measured alternately, and this is the median of "
+                "their ratios, which holds even if the machine's speed changes.</p>"
+              : "") +
+         "</section>\n";
 }
 
 std::string warnings_section(const Record& record) {

@@ -215,8 +215,9 @@ std::string results_section(const Record& record) {
   return section("results", "All results",
                  "Medians with their 95 % interval from order statistics: over the passes of a "
                  "survey, which are spread over the whole of it, else over samples. Figures of "
-                 "different versions (where none is named, it is 1) must not be compared. The "
-                 "lines show the samples in order.",
+                 "different versions (where none is named, it is 1) must not be compared. A share "
+                 "is the median divided by the limit; \"in turn\" is the median of the ratios of "
+                 "both, which were measured alternately. The lines show the samples in order.",
                  out);
 }
 

@@ -72,6 +72,20 @@ TEST(RenderHtml, ShowsTwoStatesTheIntervalOfAShareAndWhyThereIsNoFigure) {
   EXPECT_TRUE(has(html, "in 5 of 5 samples a thread did not get its CPU"));
 }
 
+// The machine is slow in other rounds for the figure than for its limit.
+TEST(RenderHtml, ExplainsWhatInTurnMeansWhereItIsSaid) {
+  Record record;
+  Result& latency = record.results.emplace_back();
+  latency.name = "comm.latency";
+  latency.better = Better::lower;
+  set_samples(latency, {100, 50, 80, 160, 80});
+  set_limit(latency, "in turn", {40, 60, 32, 64, 60});
+  EXPECT_TRUE(has(page(record), "(2.50 × in turn)</div>"));
+  EXPECT_TRUE(has(page(record), "<p>In turn: figure and limit are measured alternately"));
+  set_limit(latency, "in turn", {50, 25, 40, 80, 40});
+  EXPECT_FALSE(has(page(record), "In turn:"));
+}
+
 TEST(RenderHtml, CarriesTheRecordThatItShows) {
   const auto record = testing::hostile_record();
   const std::string html = page(record), open = "id=record>";

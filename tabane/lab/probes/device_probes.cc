@@ -135,7 +135,7 @@ void report_curves(ProbeContext& context, const Json& devices) {
   Curves transfers{.x = {"bytes of a transfer", "B", true}, .y = {"bandwidth", "B/s", true}};
   for (std::size_t i = 0; i < devices.size(); ++i) {
     const Json& device = devices[i];
-    reads.series.push_back({.name = device["about"].text(),
+    reads.series.push_back({.name = fmt::format("device {}", i),
                             .x = device["read_bytes"].get<std::vector<double>>(),
                             .y = device["read_rates"].get<std::vector<double>>()});
     for (const Json& curve : device["transfers"])

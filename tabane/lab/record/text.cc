@@ -181,7 +181,8 @@ std::string text_of(const Entry& entry) {
   } else if (entry.unit == "ratio") {
     text = ratio_text(value);
   } else if (entry.unit == "1") {
-    text = fmt::format("{:.6g}", value);
+    const bool whole = value == std::floor(value) && std::fabs(value) < 1e15;
+    text = whole ? fmt::format("{:.0f}", value) : fmt::format("{:.6g}", value);
   } else {
     shown = shown_in(value, entry.unit);
     text = entry.interval ? shown(value) : show(value, entry.unit);

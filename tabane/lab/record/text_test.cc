@@ -69,6 +69,8 @@ TEST(TextOf, ShowsValuesWithUnitAndInterval) {
   EXPECT_EQ(text_of({0.643, "share"}), "64 %");
   EXPECT_EQ(text_of({0.0643, "share"}), "6.4 %");
   EXPECT_EQ(text_of({12, "1"}), "12");
+  EXPECT_EQ(text_of({1943424, "1"}), "1943424");
+  EXPECT_EQ(text_of({0.1234567, "1"}), "0.123457");
   EXPECT_EQ(text_of({0.0002, "share", core::Interval{0.0001, 0.004}}),
             "below 0.1 % [below 0.1 %, 0.4 %]");
 }

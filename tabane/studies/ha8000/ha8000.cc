@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cstdint>
 #include <iterator>
+#include <optional>
 
 #include "tabane/core/binding.h"
 #include "tabane/core/clock.h"
@@ -67,13 +68,13 @@ std::vector<std::vector<double>> cycles_per_iteration(bool quick) {
   return cycles;
 }
 
-void time_clocks(const StudyViews& views, Record& record, bool quick) {
+void show_clocks(const StudyViews& views, Record& record,
+                 const std::vector<std::vector<double>>& cycles) {
   Rows rows{{"optimisation", "a + a here", "a * a here", "a + a, gcc, HA8000", "a * a, gcc, HA8000",
              "a + a, icc, HA8000", "a * a, icc, HA8000"},
             {}};
   for (const Level& level : kLevels) rows.rows.push_back({fmt::format("-{}", level.name)});
   Bars bars{.unit = "cycles", .bars = {}, .clustered = true};
-  const std::vector<std::vector<double>> cycles = cycles_per_iteration(quick);
   double last = 0;
   for (std::size_t i = 0; i < cycles.size(); ++i) {
     const std::size_t row = i % std::size(kLevels);
@@ -99,19 +100,13 @@ void time_clocks(const StudyViews& views, Record& record, bool quick) {
   }
   const CaptionValues values = {{"cycles", fmt::format("{:.1f}", last / 10)},
                                 {"compiler", compiler()}};
-  views.table("clocks.table", std::move(rows), {{"note", views.caption("clocks", values).note}});
+  views.table("clocks.table", std::move(rows), values);
   views.chart("clocks", std::move(bars), values);
 }
 
 // ---- every CPU ----
 
 constexpr std::size_t kMostCpus = 64;  // in the table
-
-struct OnCpu {
-  int runs_on = -1;  // < 0: the system refused
-  std::optional<double> rate, tick_rate;
-  std::optional<core::TickSkew> skew;  // of its tick counter against the first CPU's
-};
 
 OnCpu run_on(unsigned cpu, unsigned first, bool timed, bool quick) {
   OnCpu found;
@@ -132,20 +127,27 @@ OnCpu run_on(unsigned cpu, unsigned first, bool timed, bool quick) {
   return found;
 }
 
-void run_on_each_cpu(const StudyViews& views, Record& record, const core::Topology& topology,
-                     bool quick) {
+std::vector<OnCpu> run_on_each_cpu(const core::Topology& topology, bool quick) {
+  std::vector<OnCpu> all;
+  for (const core::Pu& pu : topology.pus())
+    all.push_back(
+        run_on(pu.os_index, topology.pus().front().os_index, all.size() < kMostCpus, quick));
+  return all;
+}
+
+void show_cpus(const StudyViews& views, Record& record, const core::Topology& topology,
+               const std::vector<OnCpu>& all) {
   Rows rows{{"CPU", "runs on", "core", "package", "node", "core rate", "tick rate",
              "its ticks - the first CPU's"},
             {}};
   Curve curve{.name = kHere, .x = {}, .y = {}, .joined = false};
   std::vector<double> tick_rates;
   std::size_t wrong = 0;
-  const unsigned first = topology.pus().front().os_index;
-  for (const core::Pu& pu : topology.pus()) {
-    const bool shown = rows.rows.size() < kMostCpus;
-    const OnCpu found = run_on(pu.os_index, first, shown, quick);
+  for (std::size_t i = 0; i < all.size(); ++i) {
+    const core::Pu& pu = topology.pus()[i];
+    const OnCpu& found = all[i];
     wrong += found.runs_on != static_cast<int>(pu.os_index);
-    if (!shown) continue;
+    if (i >= kMostCpus) continue;
     std::string skew;
     if (found.skew)
       skew = fmt::format("{:.0f} ± {:.0f}", found.skew->offset_ticks, found.skew->bound_ticks);
@@ -176,12 +178,12 @@ void run_on_each_cpu(const StudyViews& views, Record& record, const core::Topolo
     set_samples(result, std::move(tick_rates));
     result.details[detail::kRemark] = "a sample for each CPU";
   }
-  views.table("cpus.table", std::move(rows), {{"note", views.caption("cpus", values).note}});
+  views.table("cpus.table", std::move(rows), values);
   Curves curves{{"CPU", "1"}, {"core rate", "Hz"}, {}};
   add_curve(curves, std::move(curve));
   if (const Result* rate = views.report.find("clock.core_rate"); rate != nullptr && rate->value)
     curves.marks.push_back({*rate->value, kReport, false});
-  views.chart("cpus", std::move(curves), values);
+  views.chart("cpus", std::move(curves));
 }
 
 // ---- memory in a chosen place ----
@@ -235,6 +237,21 @@ void place_memory(const StudyViews& views, const Record& record) {
 
 }  // namespace
 
+void ha8000::add_views(Record& record, const core::Topology& topology, const Measured* measured) {
+  Record made;  // its views come before the survey's
+  made.name = record.name;
+  const Points none;
+  const StudyViews views{made, none, published("ha8000")};
+  if (measured != nullptr) {
+    show_clocks(views, record, measured->cycles);
+    show_cpus(views, record, topology, measured->cpus);
+  }
+  place_memory(views, record);
+  show_vectors(views, record, measured == nullptr ? nullptr : &measured->sweep);
+  record.views.insert(record.views.begin(), std::make_move_iterator(made.views.begin()),
+                      std::make_move_iterator(made.views.end()));
+}
+
 Record run_ha8000(const core::Topology& topology, bool quick, const Hooks& hooks) {
   const Record& report = published("ha8000");
   RunningStudy running(topology, kAboutHa8000, quick);
@@ -245,18 +262,12 @@ Record run_ha8000(const core::Topology& topology, bool quick, const Hooks& hooks
                                       "memory.bandwidth.read.l1.core",
                                       "memory.bandwidth.set.l1.core", "ladder", "numa.bandwidth"},
              hooks);
-  Record made;  // its views come before the survey's
-  made.name = record.name;
-  const Points none;
-  const StudyViews views{made, none, report};
-  if (record.complete) {
-    time_clocks(views, record, quick);
-    run_on_each_cpu(views, record, topology, quick);
-  }
-  place_memory(views, record);
-  show_vectors(views, record, topology, quick);
-  record.views.insert(record.views.begin(), std::make_move_iterator(made.views.begin()),
-                      std::make_move_iterator(made.views.end()));
+  std::optional<Measured> measured;
+  if (record.complete)
+    measured = {.cycles = cycles_per_iteration(quick),
+                .cpus = run_on_each_cpu(topology, quick),
+                .sweep = sweep(topology.pus().back().os_index, quick)};
+  add_views(record, topology, measured ? &*measured : nullptr);
   return running.finish();
 }
 

@@ -18,43 +18,12 @@
 namespace tabane::lab::ha8000 {
 namespace {
 
-// ---- accumulators ----
-
-struct Sweep {
-  std::vector<double> rates;  // additions a second with 1, 2 … accumulators
-  double adders = 0;          // additions a second of the adders alone
-  double cycles = 0;          // core cycles a second
-};
-
-// All in turn. The additions alone and the cycles are loops that share nothing with the sums.
-Sweep sweep(unsigned pu, bool quick) {
-  constexpr std::uint64_t kPasses = 64, kAdditions = 4096, kCycles = 64 * 1024;
-  const core::ScopedBinding binding(pu);
-  alignas(64) std::array<double, 2048> x;  // 16 KiB; no vector crosses a line of the cache
-  x.fill(1.0);
-  std::vector<core::Contender> contenders;
-  for (int k = 1; k <= simd::kMostAccumulators; ++k)
-    contenders.push_back(
-        {std::to_string(k), core::repeat([&x, k] { core::keep(simd::sum_with(k, x, kPasses)); })});
-  contenders.push_back(
-      {"adders", core::repeat([] { core::keep(simd::peak_add<double>(kAdditions)); })});
-  contenders.push_back({"cycles", core::repeat([] { core::run_add_chain(kCycles); })});
-  const auto series =
-      core::measure_interleaved(std::move(contenders), {.budget_seconds = quick ? 0.02 : 0.1});
-  Sweep found;
-  for (int k = 1; k <= simd::kMostAccumulators; ++k)
-    found.rates.push_back(static_cast<double>(simd::sum_with(k, x, kPasses).additions) /
-                          series[static_cast<std::size_t>(k - 1)].median());
-  found.adders = static_cast<double>(simd::peak_add<double>(kAdditions)) /
-                 series[simd::kMostAccumulators].median();
-  found.cycles = kCycles / series.back().median();
-  return found;
-}
-
 double value_of(const Record& record, const char* name) {
   const Result* result = record.find(name);
   return result == nullptr ? 0 : result->value.value_or(0);
 }
+
+// ---- accumulators ----
 
 void show_sweep(const StudyViews& views, Record& record, const Sweep& found) {
   const double latency = value_of(record, "latency.add");
@@ -168,6 +137,31 @@ void climb_ladder(const StudyViews& views, const Record& record, std::optional<d
 
 }  // namespace
 
+// The additions alone and the cycles are loops that share nothing with the sums.
+Sweep sweep(unsigned pu, bool quick) {
+  constexpr std::uint64_t kPasses = 64, kAdditions = 4096, kCycles = 64 * 1024;
+  const core::ScopedBinding binding(pu);
+  alignas(64) std::array<double, 2048> x;  // 16 KiB; no vector crosses a line of the cache
+  x.fill(1.0);
+  std::vector<core::Contender> contenders;
+  for (int k = 1; k <= simd::kMostAccumulators; ++k)
+    contenders.push_back(
+        {std::to_string(k), core::repeat([&x, k] { core::keep(simd::sum_with(k, x, kPasses)); })});
+  contenders.push_back(
+      {"adders", core::repeat([] { core::keep(simd::peak_add<double>(kAdditions)); })});
+  contenders.push_back({"cycles", core::repeat([] { core::run_add_chain(kCycles); })});
+  const auto series =
+      core::measure_interleaved(std::move(contenders), {.budget_seconds = quick ? 0.02 : 0.1});
+  Sweep found;
+  for (int k = 1; k <= simd::kMostAccumulators; ++k)
+    found.rates.push_back(static_cast<double>(simd::sum_with(k, x, kPasses).additions) /
+                          series[static_cast<std::size_t>(k - 1)].median());
+  found.adders = static_cast<double>(simd::peak_add<double>(kAdditions)) /
+                 series[simd::kMostAccumulators].median();
+  found.cycles = kCycles / series.back().median();
+  return found;
+}
+
 int predicted_accumulators(double latency_cycles, double additions_a_cycle) {
   // A tenth more is how far off the two may have been measured.
   return std::max(1, static_cast<int>(std::ceil(latency_cycles * additions_a_cycle - 0.1)));
@@ -179,16 +173,14 @@ int sufficient_accumulators(std::span<const double> rates) {
   return static_cast<int>(found - rates.begin()) + 1;
 }
 
-void show_vectors(const StudyViews& views, Record& record, const core::Topology& topology,
-                  bool quick) {
-  if (!record.complete) return climb_ladder(views, record, {});
-  const Sweep found = sweep(topology.pus().back().os_index, quick);
+void show_vectors(const StudyViews& views, Record& record, const Sweep* found) {
+  if (found == nullptr) return climb_ladder(views, record, {});
   add_result(record, "peak.add", "additions of doubles a second of one core, on registers only",
-             {found.adders, "FLOP/s"}, Better::higher);
+             {found->adders, "FLOP/s"}, Better::higher);
   add_result(record, "vector_bytes", "Width of the vectors that the kernels use",
              {static_cast<double>(simd::vector_bytes()), "B"}, Better::neither);
-  climb_ladder(views, record, found.adders);
-  show_sweep(views, record, found);
+  climb_ladder(views, record, found->adders);
+  show_sweep(views, record, *found);
 }
 
 }  // namespace tabane::lab::ha8000

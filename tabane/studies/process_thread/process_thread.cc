@@ -469,11 +469,7 @@ Record run_process_thread(const core::Topology& topology, const ProcessThreadOpt
          .planned_seconds = visit_seconds(setup, find_workload(name)),
          .body = [&](Visit& visit) { measure_workload(visit, setup, find_workload(name)); }});
   study.add(campaign, campaign.run({.passes = setup.passes}), process_thread_what);
-  record.sentences.push_back(words_sentence(setup.options));
-  if (setup.mines()) {
-    add_mining_parameters(record, setup.options.scale);
-    record.sentences.push_back(mining_sentence(mining_transactions(setup.options.scale)));
-  }
+  if (setup.mines()) add_mining_parameters(record, setup.options.scale);
   for (const std::vector<Result>* more : {&setup.choices, &setup.memory})
     record.results.insert(record.results.end(), more->begin(), more->end());
   if (refusal.bytes > 0)
@@ -481,6 +477,9 @@ Record run_process_thread(const core::Topology& topology, const ProcessThreadOpt
                {static_cast<double>(refusal.bytes), "B"}, Better::neither)
         .details[detail::kRemark] = refusal.reason;
   add_views(record, campaign.points, setup.choices, pus);
+  record.sentences.push_back(words_sentence(setup.options));
+  if (setup.mines())
+    record.sentences.push_back(mining_sentence(mining_transactions(setup.options.scale)));
   return study.finish();
 }
 

@@ -193,7 +193,7 @@ void add_gain(const StudyViews& views, const std::string& workload, const std::s
 double seconds_per_request(const Point& point);
 // "2 x 4": processes and threads of a point of work.
 Entry shape_label(const Point& point);
-// "threads 1.25 at 2; processes 1.98 at 2": where the measured curves end.
+// "At 2 workers: threads 1.25; processes 1.98": where the measured curves end.
 std::string ends_of(const Curves& curves);
 
 }  // namespace process_thread

@@ -180,6 +180,16 @@ void add_fork_views(const StudyViews& views) {
   CaptionValues values = extrapolated(views.points);
   values.merge(refusal_values(views));
   values["kernel"] = kernel_text(views.record.environment);
+  const std::vector<Factors> both = having(combinations(views.points, {"bytes"}, prepared_one),
+                                           views.points, {one, prepared_one});
+  if (!both.empty())
+    views.record.sentences.push_back(
+        views
+            .caption("finding.forks",
+                     {{"size", show(both.back().number("bytes"), "B")},
+                      {"plain", text_of(time_of(one)(views.points, both.back()))},
+                      {"prepared", text_of(time_of(prepared_one)(views.points, both.back()))}})
+            .note);
   views.table("one_fork",
               {memory,
                {"4 KiB pieces", time_of(one)},
@@ -212,11 +222,11 @@ void add_fork_views(const StudyViews& views) {
                {"tree, prepared", time_of(prepared)},
                {"serial / tree, prepared", medians_ratio_of(serial, prepared)}},
               combinations(views.points, {"bytes"}, serial));
-  const std::string children = fmt::format("{}, ", kForkChildren);
+  const std::string children = fmt::format("{} children, ", kForkChildren);
   Curves curves = times_over(views.points, "bytes",
-                             {{"one, 4 KiB pieces", one},
-                              {"one, at once", forks_of("one", 2)},
-                              {"one, prepared", prepared_one},
+                             {{"one fork, 4 KiB pieces", one},
+                              {"one fork, at once", forks_of("one", 2)},
+                              {"one fork, prepared", prepared_one},
                               {children + "one after the other", serial},
                               {children + "tree", tree},
                               {children + "from threads", threads},

@@ -316,10 +316,11 @@ void mining_programs(const StudyViews& mined) {
     row.push_back({*row[2].value / *row[4].value, "ratio"});
     return row;
   };
-  mined.table("mining.programs",
-              rows_of({"allocator", "values, one worker", "values, best", "in-place, one worker",
-                       "in-place, best", "values / in-place, one worker", "best"},
-                      combinations(mined.points, {"under"}), row_of));
+  mined.table(
+      "mining.programs",
+      rows_of({"allocator", "values, one worker", "values, best", "in-place, one worker",
+               "in-place, best", "values / in-place, one worker", "values / in-place, best"},
+              combinations(mined.points, {"under"}), row_of));
 }
 
 }  // namespace

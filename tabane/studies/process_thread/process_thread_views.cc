@@ -3,6 +3,8 @@
 
 #include <algorithm>
 #include <cmath>
+#include <map>
+#include <ranges>
 #include <set>
 
 #include "tabane/core/fit.h"
@@ -50,15 +52,18 @@ Entry shape_label(const Point& point) {
 }
 
 std::string ends_of(const Curves& curves) {
-  const std::string x_unit = curves.x.unit.empty() ? "1" : curves.x.unit;
-  std::vector<std::string> ends;
+  std::map<double, std::string> ends;
   for (const Curve& curve : curves.series) {
-    if (curve.role == Role::measured)
-      ends.push_back(fmt::format("{} {} at {}", curve.name,
-                                 text_of({curve.y.back(), curves.y.unit}),
-                                 text_of({curve.x.back(), x_unit})));
+    if (curve.role != Role::measured) continue;
+    std::string& all = ends[curve.x.back()];
+    all += all.empty()
+               ? fmt::format("At {}: ", curves.x.unit.empty()
+                                            ? fmt::format("{:g} {}", curve.x.back(), curves.x.name)
+                                            : show(curve.x.back(), curves.x.unit))
+               : "; ";
+    all += fmt::format("{} {}", curve.name, text_of({curve.y.back(), curves.y.unit}));
   }
-  return fmt::format("{}", fmt::join(ends, "; "));
+  return fmt::format("{}", fmt::join(std::views::values(ends), ". "));
 }
 
 namespace {
@@ -132,23 +137,33 @@ Curves efficiencies(Curves curves) {
 }
 
 // Adds the scalability law of a curve, fitted up to one worker per PU, because more take turns.
-// Returns what to say about it.
-std::string add_law(Curves& curves, const Curve& measured, int pus) {
+// False if no law fits.
+bool add_law(const StudyViews& views, Curves& curves, const Curve& measured, int pus,
+             std::vector<std::string>& said) {
   std::vector<core::TimePoint> points;
   for (std::size_t i = 0; i < measured.x.size(); ++i) {
     if (measured.x[i] <= pus) points.push_back({measured.x[i], 1 / measured.y[i]});
   }
-  if (points.size() < 2) return measured.name + " not fitted";
+  if (points.size() < 2) return true;  // there is nothing to fit
   const std::optional<core::ScalabilityLaw> law = core::scalability_law_of(points);
-  if (!law) return measured.name + ": the law does not fit";
+  if (!law) return false;
   Curve fitted{.name = measured.name + ", law", .role = Role::fitted, .colour = measured.colour};
   for (int workers = 1; workers <= pus; ++workers) {
     fitted.x.push_back(workers);
     fitted.y.push_back(law->speedup(workers));
   }
   curves.series.push_back(std::move(fitted));
-  return fmt::format("{} contention {:.3f}, coherency {:.4f}", measured.name, law->contention,
-                     law->coherency);
+  const std::string slower =
+      law->coherency < 5e-4 ? "" : fmt::format("{:.1f} %", 100 * law->coherency);
+  said.push_back(views
+                     .caption("law", {{"name", measured.name},
+                                      {"divided", law->contention < 5e-4
+                                                      ? "all work can be divided"
+                                                      : show_percent(law->contention) +
+                                                            " of the work cannot be divided"},
+                                      {"coherency", slower}})
+                     .note);
+  return true;
 }
 
 void shapes_map(const StudyViews& views, const std::vector<Result>& choices, const Factors& what,
@@ -193,16 +208,18 @@ void scaling(const StudyViews& views, const std::vector<Result>& choices,
   const Curves measured = speedup_curves(points, always(one), lines, rows);
   Curves curves = measured;
   curves.series.clear();
-  std::vector<std::string> laws;
+  std::vector<std::string> laws, unfitted;
   int colour = 0;
   for (Curve curve : measured.series) {
     curve.colour = colour++;
     curves.series.push_back(curve);
-    if (curve.name != lines.back().name) laws.push_back(add_law(curves, curve, pus));
+    if (curve.name != lines.back().name && !add_law(views, curves, curve, pus, laws))
+      unfitted.push_back(curve.name);
   }
   CaptionValues values = {{"title", fmt::format("{} ({})", title_of(workload), allocator)},
-                          {"laws", fmt::format("{}", fmt::join(laws, "; "))}};
-  values["law"] = views.caption("law", values).note;
+                          {"laws", fmt::format("{}", fmt::join(laws, "; "))},
+                          {"same_laws", laws.empty() ? "" : "the law"},
+                          {"unfitted", join(unfitted)}};
   views.table("speedup", speedup_columns(always(one), lines), rows, values);
   for (const char* chart : {"scaling", "efficiency"}) {
     values["ends"] = ends_of(curves);
@@ -412,10 +429,43 @@ void choice_table(const StudyViews& views, const std::vector<Result>& choices) {
                {"chosen with sample / best", ratio},
                {"sample", shown_of(automatic,
                                    [](const Point& point) {
-                                     return Entry(median_beside(point, "sample_s"), "s");
+                                     const auto seconds = median_beside(point, "sample_s");
+                                     return seconds == 0 ? Entry("none") : Entry(seconds, "s");
                                    })},
                {"predictions held", shown_of(automatic, predictions_held)}},
               rows, values);
+  views.record.sentences.push_back(views.caption("finding.choices", values).note);
+}
+
+// What the page begins with: the gains of all workloads and of mining.
+void gain_sentence(const StudyViews& views) {
+  const std::string begin = family(views.record) + ".gain.";
+  const Result* most = nullptr;
+  std::size_t faster = 0, slower = 0, known = 0;
+  for (const Result& gain : views.record.results) {
+    if (!gain.name.starts_with(begin)) continue;
+    if (most == nullptr || *gain.value > *most->value) most = &gain;
+    known += gain.interval.has_value();
+    faster += gain.interval && gain.interval->low > 1;
+    slower += gain.interval && gain.interval->high < 1;
+  }
+  if (most == nullptr) return;
+  const std::size_t dot = most->name.rfind('.');
+  const std::string workload = most->name.substr(begin.size(), dot - begin.size());
+  const bool mines = workload.starts_with("mining-");
+  const Entry reported =
+      views.published(mines ? "gain.mining" : "gain." + most->name.substr(begin.size()));
+  CaptionValues values = {
+      {"most", text_of({most->value, "ratio"})},
+      {"case", fmt::format("{} ({})", mines ? "mining, " + workload.substr(7) : title_of(workload),
+                           most->name.substr(dot + 1))},
+      {"reported", reported.value ? text_of(reported) : ""}};
+  if (known > 0)
+    values.insert({{"faster", std::to_string(faster)},
+                   {"slower", std::to_string(slower)},
+                   {"cases", std::to_string(known)}});
+  auto& all = views.record.sentences;
+  all.insert(all.begin(), views.caption("finding.gain", values).note);
 }
 
 }  // namespace
@@ -439,6 +489,7 @@ void add_views(Record& record, const Points& points, const std::vector<Result>& 
   choice_table(views, choices);
   add_mining_views(record, points, pus);
   memory(views, pus);
+  gain_sentence(views);
 }
 
 }  // namespace tabane::lab::process_thread

@@ -225,13 +225,35 @@ TEST(ProcessThreadViews, NothingMeasuredShowsNothing) {
 
 TEST(ProcessThreadViews, LawSlowerThanOneWorkerIsNoFit) {
   const Record record = shown(known(4.5));
-  EXPECT_NE(view_of(record, "time and speed-up").note.find("threads: the law does not fit"),
+  EXPECT_NE(view_of(record, "Speed-up over one worker: malloc, from 256 KiB (glibc)")
+                .note.find("No such law fits threads, so none is drawn."),
             std::string::npos);
   const auto* curves = find_content<Curves>(record, "process_thread.scaling.malloc-large");
   ASSERT_NE(curves, nullptr);
   const auto laws = std::count_if(curves->series.begin(), curves->series.end(),
                                   [](const Curve& curve) { return curve.role == Role::fitted; });
   EXPECT_EQ(laws, 1);  // of the processes
+}
+
+// One worker takes 2 s, two take 1.6 s as threads and 1 s as processes.
+TEST(ProcessThreadViews, LawIsSaidInWords) {
+  const Record record = shown(known());
+  EXPECT_EQ(view_of(record, "Speed-up over one worker: malloc, from 256 KiB (glibc)").note,
+            "At 2 workers: threads 1.25; processes 2.00. At 4 workers: teams 1.90. Dashed: the "
+            "scalability law, fitted up to one worker per PU (2): for threads, 60 % of the work "
+            "cannot be divided; for processes, all work can be divided.");
+}
+
+TEST(ProcessThreadViews, PageBeginsWithWhatWasFound) {
+  const auto& said = shown(known()).sentences;
+  ASSERT_EQ(said.size(), 3u);
+  EXPECT_EQ(
+      said[0],
+      "The largest gain from processes: 1.60 times as fast, with malloc, from 256 KiB (glibc); "
+      "the report, with 72 workers: 9.30.");
+  EXPECT_NE(said[1].find("holds 256 MiB in 4 KiB pieces takes 26.8 ms"), std::string::npos);
+  EXPECT_NE(said[1].find("and 1.00 ms once"), std::string::npos);
+  EXPECT_NE(said[2].find("within 10 % of the best in 0 of 1 cases"), std::string::npos);
 }
 
 TEST(ProcessThreadViews, ChosenShapeIsFramed) {

@@ -151,6 +151,25 @@ void add_race(Record& record, const TuneData& data) {
       std::move(curves));
 }
 
+std::string note_of(const core::ScalabilityFit& fit, std::string_view worker) {
+  constexpr double kPoor = 0.2, kNothing = 5e-4;
+  std::string says = "read no more from it than where the search began";
+  if (fit.misfit <= kPoor)
+    says = fit.law.contention >= 1
+               ? fmt::format("it says that more than one {} gains nothing", worker)
+               : fmt::format("it says that {} of the work cannot be divided",
+                             show_percent(fit.law.contention));
+  if (fit.misfit <= kPoor && fit.law.contention < 1 && fit.law.coherency > kNothing)
+    says += fmt::format(
+        ", that each further {} adds {:.1f} % of the time of one, and that {:.0f} "
+        "would be fastest",
+        worker, 100 * fit.law.coherency, std::max(1.0, fit.peak()));
+  return fmt::format(
+      "Dashed: the scalability law that fits these points best. It misses them by {}; "
+      "{}. The search looks first where the law expects most.",
+      show_percent(fit.misfit), says);
+}
+
 void add_law(Record& record, const TuneData& data, Scale scale, const char* name,
              const std::optional<core::ScalabilityFit>& law) {
   if (!law) return;
@@ -176,15 +195,9 @@ void add_law(Record& record, const TuneData& data, Scale scale, const char* name
   Curves curves{{name, "", true}, axis_of(data, {&points}), {}};
   add_curve(curves, std::move(points));
   add_curve(curves, std::move(fitted));
-  const double peak = law->peak();
-  add_chart(
-      record, fmt::format("law_{}", name), fmt::format("The law of {}", name),
-      fmt::format("Fitted to these points: contention {:.2g}, coherency {:.2g}, with a relative "
-                  "misfit of {}; {}. The search looks first where the law expects most.",
-                  law->law.contention, law->law.coherency, show_percent(law->misfit),
-                  std::isfinite(peak) ? fmt::format("the greatest speedup at {:.0f}", peak)
-                                      : std::string("no greatest speedup within reach")),
-      std::move(curves));
+  add_chart(record, fmt::format("law_{}", name), fmt::format("The law of {}", name),
+            note_of(*law, std::string_view(name) == "threads" ? "thread" : "process"),
+            std::move(curves));
 }
 
 }  // namespace
