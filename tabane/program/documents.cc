@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cctype>
+#include <filesystem>
 #include <functional>
 #include <map>
 #include <memory>
@@ -475,6 +476,7 @@ int run(const DocumentOptions& options) {
   const std::string& document = options.document;
   if (document == "man-pages") {
     const Template from = template_of(core::read_file(options.page_template));
+    std::filesystem::create_directories(options.output);
     for (const Verb* verb : documented(tabane_program, "").below)
       core::write_output(fmt::format("{}/tabane-{}.1", options.output, verb->name),
                          man_page_of(tabane_program, *verb, from.about));

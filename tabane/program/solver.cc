@@ -67,8 +67,8 @@ std::vector<Option> SolverOptions::machine_rows() {
        {.excludes = {"--transport"}}},
       {"--page DIR",
        &page,
-       "First also simulate the machine with changes and with fewer ranks, and write a page into "
-       "DIR: what each is worth, and where the time goes",
+       "With --machine: also simulate it with changes and with fewer ranks, and write a page into "
+       "DIR about what each is worth and where the time goes",
        {.needs = {"--machine"}}}};
 }
 

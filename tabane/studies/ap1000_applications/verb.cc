@@ -22,11 +22,11 @@ Definition define() {
           std::vector<Option>{
               {"-n,--ranks N",
                &own->ranks.most_ranks,
-               "Use at most N ranks (default: the PUs, but 4 at least; over MPI all that it has)",
+               "Use at most N ranks (default: the PUs, but at least 4; over MPI all that it has)",
                {.range = {1, lab::kMostRanksForked}}},
               {"--grid RxC",
                grid.get(),
-               "Lay the most ranks out in R rows and C columns",
+               "Use R x C ranks at most, laid out in R rows and C columns",
                {.excludes = {"--ranks"}}},
               {"--transport NAME",
                [own](const Words& names) { own->ranks.transport = transport_named(names.back()); },
@@ -38,8 +38,9 @@ Definition define() {
                {.excludes = {"--transport", "--grid"}}},
               {"--conventional WHAT=FACTOR,...",
                &own->conventional,
-               "What changes on that machine where messages are conventional, which is not known "
-               "of the AP1000 (default setup=5)",
+               "With --machine: how conventional messages, of which the report gives no cost, "
+               "differ "
+               "from the machine's own (default setup=5)",
                {.needs = {"--machine"}}},
               time_row("--seconds TIME", own->seconds,
                        "Give SLALOM this time to solve as many patches as it can, with each set of "
@@ -58,8 +59,8 @@ Definition define() {
 extern constinit const Verb ap1000_applications_study{
     .name = "ap1000-applications",
     .what =
-        "Solve LINPACK, SCG and SLALOM on ranks, with the mechanisms of message handling one by "
-        "one",
+        "Solve LINPACK, SCG and SLALOM on ranks, and switch the mechanisms of message handling on "
+        "one by one",
     .examples =
         "  tabane study ap1000-applications --quick -o pages\n"
         "  tabane study ap1000-applications --seconds 60 --ranks 4\n"

@@ -75,7 +75,8 @@ Definition define() {
   return study(
       options,
       table(
-          options->rows(own->quick, "Fewer runs, sizes and shapes"),
+          options->rows(own->quick,
+                        "Take 40 s instead of about 4 minutes: fewer runs, sizes and shapes"),
           std::vector<Option>{
               {"--workloads LIST",
                &own->workloads,

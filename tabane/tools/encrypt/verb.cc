@@ -155,9 +155,6 @@ void complete_request(Options& options) {
   Request& request = options.request;
   request.cipher = value_of(options.cipher, kCiphers);
   take_engine(options.engine, request);
-  if (options.threads && *options.threads < 1) {
-    throw core::UsageError("--threads: the number of threads is at least 1");
-  }
   request.threads = static_cast<unsigned>(options.threads.value_or(0));
   const bool cbc = !request.is_sealed();
   if (options.iv && !cbc) {
@@ -555,9 +552,11 @@ std::vector<Option> common_rows(Options& options) {
       {"--exclude-from FILE", &options.exclude_files,
        "Read such patterns from FILE, one in each line, before those of --exclude; lines that are "
        "empty or begin with # are comments. The option may be repeated"},
-      {"-t,--threads N", &options.threads,
+      {"-t,--threads N",
+       &options.threads,
        "Use N threads (under an MPI launcher: in each rank); default: chosen from the files and "
-       "the machine"},
+       "the machine",
+       {.range = kAboveZero}},
       {"--engine NAME",
        &options.engine,
        "Compute AES with auto (the faster one of the next two, the default), openssl, ipsec-mb, or "
@@ -668,10 +667,9 @@ extern constinit const Verb verify_verb{
     .group = "Protect",
     .examples =
         "  tabane verify --key-file my.key sealed           reads and checks every byte\n"
-        "  tabane verify --quick --key-file my.key sealed   checks the manifest, and that each "
-        "file "
-        "is\n"
-        "                                                   the one that it names\n"
+        "  tabane verify --quick --key-file my.key sealed   checks the manifest, and of each "
+        "file\n"
+        "                                                   its size, salt and last tag\n"
         "  tabane verify --list --key-file my.key sealed    lists what is in it\n"
         "  tabane verify --root HASH --key-file my.key sealed\n"
         "                                                   checks also that it is not an older "

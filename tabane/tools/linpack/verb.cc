@@ -212,8 +212,8 @@ Definition define() {
               {.needs = {"--matrix"}}},
              {"--block N",
               &options->block,
-              "Eliminate N columns at a time, and deal the matrix out in blocks of N x N "
-              "(default: by size)",
+              "Eliminate N columns at a time; ranks have blocks of N x N (default: as suits the "
+              "size)",
               {.range = {1, linpack::kMostBlock}}},
              {"--look-ahead N",
               &options->look_ahead,
@@ -222,8 +222,9 @@ Definition define() {
               {.range = {0, 1}}},
              {"--pattern NAME",
               &options->pattern,
-              "Exchange rows and columns one by one, each by a broadcast, as programs did in 1992, "
-              "or many at once (own, the default)",
+              "1992: exchange rows and columns one by one, each by a broadcast, as programs did "
+              "then; "
+              "own (default): many at once",
               {.choices = {"own", "1992"}, .excludes = {"--look-ahead"}}},
              {"-o,--output FILE", &options->output,
               "Write x, if it passes the check, to FILE: as NPY if it ends in .npy, otherwise one "

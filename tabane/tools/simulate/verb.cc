@@ -97,7 +97,7 @@ Definition define() {
       {"--set WHAT=FACTOR,...",
        &options->changes,
        "Also simulate the machine with such changes: of a parameter, or of setup, byte or hop in "
-       "all messages; may be repeated (default: some, each alone)",
+       "all messages; may be repeated (default: several, each alone)",
        {.excludes = {"--quick"}}},
       {"--parameters",
        &options->parameters,
@@ -110,7 +110,7 @@ Definition define() {
                      "--sums", "--quick"}}},
       {"-n,--side N",
        &options->halo.side,
-       "Points on each side of the mesh (default 400)",
+       "Exchange the sides of a mesh of N x N points (default 400)",
        {.range = {1, 100'000}}},
       {"--steps N",
        &options->halo.steps,
@@ -124,7 +124,7 @@ Definition define() {
       options,
       table(
           std::move(rows),
-          options->rows(options->quick, "Simulate the machine as it is only, with all its ranks")),
+          options->rows(options->quick, "Simulate only the machine as it is, with all its ranks")),
       [options](const core::Topology& topology, const lab::Hooks& hooks) {
         return run(topology, *options, hooks);
       },
@@ -135,7 +135,7 @@ Definition define() {
 
 extern constinit const Verb simulate_verb{
     .name = "simulate",
-    .what = "Say what a machine that you do not have would take",
+    .what = "Say how long a halo exchange would take on a machine that you do not have",
     .group = "Measure",
     .examples =
         "  tabane simulate                          lists the machines\n"

@@ -279,7 +279,7 @@ std::vector<Option> stream_rows(TimeOptions& options) {
        "Give the commands this file as standard input (default null)"},
       {"--output WHERE", &request.output,
        "Send the commands' output to null (default), pipe (read and thrown away), inherit "
-       "(shown) or a file, as ./out"},
+       "(shown) or a file, such as ./out"},
       {"--show-output",
        &options.show_output,
        "Show what the commands print",

@@ -321,20 +321,20 @@ int run(TuneOptions& options, const Given& given) {
 Definition define() {
   const auto options = std::make_shared<TuneOptions>();
   return {
-      table(
-          varying_rows(options->request), judging_rows(*options), effort_rows(*options),
-          std::vector<Option>{
-              {"--collectives", &options->collectives,
-               "Measure every algorithm of the collectives and write rules for when to use which"},
-              {"--rules FILE", &options->rules,
-               "Write the rules of the collectives to FILE (default: stdout)"}},
-          options->rows(options->collectives_study.quick,
-                        "With --collectives: take 20 s instead of 90 s, with fewer samples"),
-          rank_rows(options->collectives_study.ranks),
-          std::vector<Option>{{"COMMAND",
-                               &options->request.command,
-                               "The command with its arguments, after --",
-                               {.is_command = true}}}),
+      table(varying_rows(options->request), judging_rows(*options), effort_rows(*options),
+            std::vector<Option>{{"--collectives", &options->collectives,
+                                 "Instead of a command, measure every algorithm of the collectives "
+                                 "on ranks (--transport, "
+                                 "-n), and write rules for when to use which"},
+                                {"--rules FILE", &options->rules,
+                                 "Write the rules of the collectives to FILE (default: stdout)"}},
+            options->rows(options->collectives_study.quick,
+                          "With --collectives: take 20 s instead of 90 s, with fewer samples"),
+            rank_rows(options->collectives_study.ranks),
+            std::vector<Option>{{"COMMAND",
+                                 &options->request.command,
+                                 "The command with its arguments, after --",
+                                 {.is_command = true}}}),
       [options](const Given& given) { return run(*options, given); }};
 }
 

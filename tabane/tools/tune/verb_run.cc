@@ -171,8 +171,8 @@ Definition define() {
       table(run_rows(options->request),
             std::vector<Option>{
                 {"--part I/N", &options->part,
-                 "Be process I of N, which share the chosen CPUs; launcher: take both numbers from "
-                 "the launcher of this process (Open MPI, MPICH, Slurm)"},
+                 "Be process I of N, which share the chosen CPUs; 'launcher': as Open MPI, MPICH "
+                 "or Slurm, which started this process, says"},
                 {"--own-threads",
                  &options->request.own_threads,
                  "Leave the number of threads to the command",
