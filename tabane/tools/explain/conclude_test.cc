@@ -146,6 +146,14 @@ TEST(Conclude, GivesTheLineThatWasMeasuredToHelp) {
   EXPECT_EQ(conclude(evidence).line, "");
 }
 
+TEST(Conclude, SaysThatRunsDiffer) {
+  const auto last = [](double noise) {
+    return conclude(Script({}, {.noise = noise}, 3).evidence()).sentences.back();
+  };
+  EXPECT_EQ(last(0.01).find("Equal runs differ"), std::string::npos);
+  EXPECT_EQ(last(0.2).find("Equal runs differ"), 0u) << last(0.2);
+}
+
 TEST(Conclude, NamesWhatWasNotTriedAndKeepsToTwelveLines) {
   Evidence evidence =
       Script({.shares = {{Kind::bandwidth, 0.3}, {Kind::cache, 0.2}, {Kind::faults, 0.2}},

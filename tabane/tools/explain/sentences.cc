@@ -13,6 +13,7 @@ namespace tabane::lab::explain {
 namespace {
 
 constexpr std::size_t kMostLines = 12, kColumns = 96;  // less than 100, for words that do not fit
+constexpr double kRestless = 0.2;     // half an interval of one run, from which on it is said
 constexpr double kWorthALine = 0.02;  // a share that is named although it is no cause
 
 std::size_t lines_of(const std::string& sentence) { return 1 + sentence.size() / kColumns; }
@@ -61,6 +62,12 @@ class Words {
     if (!options_.empty()) line_ = fmt::format("tabane run{} -- {}", options_, evidence_.command);
     if (!line_.empty()) out_.push_back("    " + line_);
     say_rest();
+    if (found_.half_of_one > kRestless)
+      out_.push_back(
+          fmt::format("Equal runs differ by {} from each other: smaller effects are not seen. "
+                      "Measure when less "
+                      "else runs, or longer (--time).",
+                      show_percent(found_.half_of_one)));
     for (const std::string& note : evidence_.notes) out_.push_back("Note: " + note);
     std::size_t lines = 0;
     for (const std::string& sentence : out_) lines += lines_of(sentence);
@@ -320,7 +327,7 @@ class Words {
       }
       if (any && !effect) none.push_back(name_of(one.resource));
     }
-    if (!none.empty()) out_.push_back(fmt::format("Without effect: {}.", join(none)));
+    if (!none.empty()) out_.push_back(fmt::format("No effect was seen of: {}.", join(none)));
     for (const auto& [reason, names] : reasons)
       untried.push_back(fmt::format("{} ({})", join(names), reason));
     if (!untried.empty()) out_.push_back(fmt::format("Not tried: {}.", fmt::join(untried, "; ")));
