@@ -79,6 +79,7 @@ for suite in "$@"; do
   )
   [ "$suite" != bookworm ] || hooks+=(--customize-hook='chroot "$1" sh /try/deb')
   echo "== $suite"
-  mmdebstrap --quiet --variant=minbase --keyring="$keys" "${hooks[@]}" "$suite" /dev/null "$mirror"
+  mmdebstrap --quiet --variant=minbase --include=apt --keyring="$keys" "${hooks[@]}" \
+    "$suite" /dev/null "$mirror"
 done
 echo "all tried"

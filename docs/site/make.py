@@ -12,6 +12,7 @@ import shutil
 import subprocess
 import sys
 import tempfile
+from fnmatch import fnmatchcase
 from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
@@ -104,9 +105,10 @@ def undocumented(complaints, reasons):
             yield line
             continue
         name = f"{found[3]}::{found[2]}" if found[3] else found[2]
-        if (found[1] == "Compound" or found[3]) and name not in reasons:
+        fitting = {pattern for pattern in reasons if fnmatchcase(name, pattern)}
+        left -= fitting
+        if (found[1] == "Compound" or found[3]) and not fitting:
             yield line
-        left.discard(name)
     yield from (f"{name} in undocumented.txt is documented, or does not exist" for name in left)
 
 

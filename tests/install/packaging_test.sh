@@ -25,7 +25,7 @@ for version in 2.34 2.35; do
     -Wl,-soname,libf.so -Wl,--version-script="$work/versions"
   echo 'extern "C" void f(); int main() { f(); }' |
     "$cxx" -x c++ - -x none "$work/libf.so" -o "$work/tree/bin/asks"
-  [ $version = 2.35 ] || check "a library that is not there" '^[^ ]*/asks needs libf.so, which[^/]*$'
+  [ $version = 2.35 ] || check "one that is not there" '^[^ ]*/asks needs libf.so, which[^/]*$'
   cp "$work/libf.so" "$work/tree/lib/tabane/libf.so"
   [ $version = 2.35 ] || check "a library of the tree" '^$'
 done
