@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <filesystem>
+#include <thread>
 #include <vector>
 
 #include "tabane/core/error.h"
@@ -267,8 +268,10 @@ void place_directory(const Request& request, Places& places) {
     require_parent(out);
     places.out_path = out;
   }
+  const unsigned threads =
+      request.threads > 0 ? request.threads : std::thread::hardware_concurrency();
   places.tree = scan(places.in_root.get(), request.selection, wanted_temporaries(request),
-                     request.is_sealed() && !request.hide_names, request.update);
+                     request.is_sealed() && !request.hide_names, request.update, threads);
   if (request.encrypts()) require_free_name(request, places.in_root.get());
   if (!places.out_path.empty()) {
     require_apart_from_all(places.tree, request.in, {"OUT", places.out_path});

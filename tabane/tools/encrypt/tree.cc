@@ -6,21 +6,26 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <atomic>
 #include <cerrno>
+#include <chrono>
 #include <cstring>
 #include <memory>
+#include <mutex>
 #include <numeric>
 #include <utility>
 
 #include "tabane/core/error.h"
 #include "tabane/core/output_file.h"
 #include "tabane/core/temporary_file.h"
+#include "tabane/core/threads.h"
 
 namespace tabane::encrypt {
 namespace {
 
 constexpr int kOpenDirectory = O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC;
 constexpr std::size_t kHeldByScan = 32;
+constexpr const char* kNotSeen = "cannot be looked at";
 
 struct CloseDirectory {
   void operator()(DIR* stream) const { ::closedir(stream); }
@@ -31,14 +36,14 @@ std::string reason(const char* what, int code) {
   return std::string(what) + ": " + std::strerror(code);
 }
 
-// Depth first, with a list instead of recursion. The children of one directory get neighbouring
-// numbers, so that an opener that goes through the numbers mostly has the parent at hand.
+// What there is, by names. Depth first, with a list instead of recursion. The children of one
+// directory get neighbouring numbers, so that an opener that goes through the numbers mostly has
+// the parent at hand.
 class Scanner {
  public:
-  Scanner(int root, const Selection& selection, Temporaries temporaries, bool own, bool times)
+  Scanner(int root, const Selection& selection, Temporaries temporaries, bool own)
       : root_(root),
         temporaries_(temporaries),
-        times_(times),
         own_(own),
         selection_(selection),
         opener_(tree_, root, false, kHeldByScan) {
@@ -57,7 +62,6 @@ class Scanner {
       }
     }
     std::sort(tree_.places.begin(), tree_.places.end());
-    keep_shared();
     return std::move(tree_);
   }
 
@@ -146,11 +150,10 @@ class Scanner {
       ++tree_.excluded;
       return;
     }
-    if (type == DT_REG) error = look();
+    const bool may_be_left_out = temporaries_ == Temporaries::leave_out && type == DT_REG;
+    if (may_be_left_out && core::is_temporary_name(name)) error = look();
     if (error != 0) {
-      fail(tree_.path(directory, name), reason("cannot be looked at", error));
-    } else if (is_mounted(status)) {
-      ++tree_.excluded;
+      fail(tree_.path(directory, name), reason(kNotSeen, error));
     } else if (S_ISDIR(status.st_mode)) {
       tree_.directories.push_back({directory, tree_.add_name(name)});
     } else if (S_ISLNK(status.st_mode)) {
@@ -160,30 +163,121 @@ class Scanner {
     } else if (temporaries_ == Temporaries::leave_out && core::is_leftover(name, status.st_mode)) {
       tree_.temporaries.push_back(tree_.path(directory, name));
     } else {
-      take_file(directory, name, status);
+      tree_.files.push_back({tree_.add_name(name), 0, directory});
     }
-  }
-
-  void take_file(std::uint32_t directory, const char* name, const struct stat& status) {
-    tree_.files.push_back({tree_.add_name(name), static_cast<std::uint64_t>(status.st_size),
-                           directory, status.st_mode & 07777});
-    if (status.st_nlink > 1) {
-      const auto file = static_cast<std::uint32_t>(tree_.files.size() - 1);
-      tree_.shared.push_back({file, {status.st_dev, status.st_ino}});
-    }
-    if (times_) {
-      tree_.times.push_back(
-          packed_time(status.st_mtim.tv_sec, static_cast<std::uint32_t>(status.st_mtim.tv_nsec)));
-    }
-  }
-
-  // Whether a file that was looked at is of another file system, if that matters.
-  bool is_mounted(const struct stat& status) const {
-    return selection_.one_file_system() && S_ISREG(status.st_mode) && status.st_dev != device_;
   }
 
   void fail(std::string path, std::string what) {
     tree_.failures.push_back({std::move(path), std::move(what)});
+  }
+
+  int root_;
+  Temporaries temporaries_;
+  bool own_;
+  const Selection& selection_;
+  dev_t device_ = 0;  // of the root
+  Tree tree_;
+  DirectoryOpener opener_;
+  std::vector<Entry> entries_;
+  std::string entry_names_;
+  std::string prefix_;  // path of the directory, with the '/' behind it
+};
+
+// Adds to a scan what its files are, by as many threads as pay.
+class FilesSeen {
+ public:
+  FilesSeen(Tree& tree, int root, const Selection& selection, bool times)
+      : tree_(tree),
+        root_(root),
+        one_file_system_(selection.one_file_system()),
+        device_(core::identity_of(root).device) {
+    for (std::size_t i = 0; times && i < tree.files.size(); ++i) tree.times.push_back(kNoTime);
+  }
+
+  void look_at_all(unsigned threads) {
+    constexpr std::size_t kWorthAThread = 512, kAtOnce = 64;
+    std::atomic<std::size_t> next = 0;  // as fewer threads than these may start
+    const auto work = [&](std::size_t) {
+      DirectoryOpener directories(tree_, root_, false, kHeldByScan);
+      for (std::size_t i; (i = next.fetch_add(kAtOnce)) < tree_.files.size();) {
+        const std::size_t end = std::min(i + kAtOnce, tree_.files.size());
+        for (; i < end; ++i) look_at(directories, static_cast<std::uint32_t>(i));
+      }
+    };
+    const std::size_t crew = tree_.files.size() / kWorthAThread;
+    if (crew < 2 || threads < 2) {
+      work(0);
+    } else {
+      core::run_crew(std::min<std::size_t>(crew, threads), work, std::chrono::seconds(1), [] {});
+    }
+    drop_lost();
+    keep_shared();
+  }
+
+ private:
+  struct Lost {
+    std::uint32_t file;
+    bool excluded = false;
+    std::string failure = {};  // neither: it is gone since it was listed
+  };
+
+  void look_at(DirectoryOpener& directories, std::uint32_t index) {
+    TreeFile& file = tree_.files[index];
+    struct stat status {};
+    int error = 0;
+    try {
+      const core::SharedDescriptor directory = directories.open(file.directory);
+      const char* const name = tree_.name(file.name_at);
+      if (::fstatat(directory->get(), name, &status, AT_SYMLINK_NOFOLLOW) != 0) error = errno;
+    } catch (const core::SystemError& failed) {
+      error = failed.code();
+    }
+    if (error == ENOENT) return lose({index});
+    if (error != 0) return lose({.file = index, .failure = reason(kNotSeen, error)});
+    if (!S_ISREG(status.st_mode)) {
+      return lose({.file = index, .failure = "is no longer a regular file"});
+    }
+    if (one_file_system_ && status.st_dev != device_) return lose({index, true});
+    file.bytes = static_cast<std::uint64_t>(status.st_size);
+    file.mode = status.st_mode & 07777;
+    if (!tree_.times.empty()) {
+      tree_.times[index] =
+          packed_time(status.st_mtim.tv_sec, static_cast<std::uint32_t>(status.st_mtim.tv_nsec));
+    }
+    if (status.st_nlink < 2) return;
+    const std::lock_guard lock(mutex_);
+    tree_.shared.push_back({index, {status.st_dev, status.st_ino}});
+  }
+
+  void lose(Lost lost) {
+    const std::lock_guard lock(mutex_);
+    lost_.push_back(std::move(lost));
+  }
+
+  void drop_lost() {
+    if (lost_.empty()) return;
+    std::ranges::sort(lost_, {}, &Lost::file);
+    GrowingArray<TreeFile> files;
+    GrowingArray<std::uint64_t> times;
+    auto lost = lost_.begin();
+    for (std::uint32_t i = 0; i < tree_.files.size(); ++i) {
+      if (lost == lost_.end() || lost->file != i) {
+        files.push_back(tree_.files[i]);
+        if (!tree_.times.empty()) times.push_back(tree_.times[i]);
+        continue;
+      }
+      tree_.excluded += lost->excluded;
+      if (!lost->failure.empty()) {
+        tree_.failures.push_back({tree_.path(tree_.files[i]), lost->failure});
+      }
+      ++lost;
+    }
+    for (SharedFile& shared : tree_.shared) {
+      const auto behind = std::ranges::lower_bound(lost_, shared.file, {}, &Lost::file);
+      shared.file -= static_cast<std::uint32_t>(behind - lost_.begin());
+    }
+    tree_.files = std::move(files);
+    tree_.times = std::move(times);
   }
 
   // Other names may lie elsewhere, or be left out.
@@ -200,17 +294,12 @@ class Scanner {
     all = std::move(kept);
   }
 
-  int root_;
-  Temporaries temporaries_;
-  bool times_;
-  bool own_;
-  const Selection& selection_;
-  dev_t device_ = 0;  // of the root
-  Tree tree_;
-  DirectoryOpener opener_;
-  std::vector<Entry> entries_;
-  std::string entry_names_;
-  std::string prefix_;  // path of the directory, with the '/' behind it
+  Tree& tree_;
+  const int root_;
+  const bool one_file_system_;
+  const dev_t device_;
+  std::mutex mutex_;  // of lost_ and Tree::shared
+  std::vector<Lost> lost_;
 };
 
 }  // namespace
@@ -346,8 +435,11 @@ core::SharedDescriptor DirectoryOpener::open(std::uint32_t directory) {
   return reached;
 }
 
-Tree scan(int root, const Selection& selection, Temporaries temporaries, bool own, bool times) {
-  return Scanner(root, selection, temporaries, own, times).run();
+Tree scan(int root, const Selection& selection, Temporaries temporaries, bool own, bool times,
+          unsigned threads) {
+  Tree tree = Scanner(root, selection, temporaries, own).run();
+  FilesSeen(tree, root, selection, times).look_at_all(threads);
+  return tree;
 }
 
 Tree single_file(const std::string& name, std::uint64_t bytes) {

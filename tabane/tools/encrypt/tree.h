@@ -127,14 +127,14 @@ struct DirectoryEntry {
   std::string name;
 };
 
-// Walks what lies below the open directory `root`. cost: one fstatat a file or directory; 24 bytes
-// and its name a file.
+// Walks what lies below the open directory `root`. cost: one fstatat a file, and each directory
+// opened twice; 24 bytes and its name a file.
 // temporaries: whether files with a temporary name are left out, or are files like others. own:
-// leaves out kOwnDirectory at the root. times: keeps Tree::times. throws: core::SystemError only if
-// the root itself cannot be read.
+// leaves out kOwnDirectory at the root. times: keeps Tree::times. threads: at most, to look at the
+// files. throws: core::SystemError only if the root itself cannot be read; std::system_error.
 enum class Temporaries { take, leave_out };
 Tree scan(int root, const Selection& selection, Temporaries temporaries = Temporaries::leave_out,
-          bool own = false, bool times = false);
+          bool own = false, bool times = false, unsigned threads = 1);
 
 // A tree of the one file `name` in the open directory `parent`.
 Tree single_file(const std::string& name, std::uint64_t bytes);

@@ -189,6 +189,41 @@ TEST_F(Scan, KeepsTimesIfAskedAndModes) {
   EXPECT_EQ(tree.files[0].mode, 0600u);
 }
 
+TEST_F(Scan, LooksAtManyFilesBySeveralThreads) {
+  constexpr std::size_t kEach = 520;
+  for (const std::string folder : {"a", "b"}) {
+    directory(folder);
+    const core::Descriptor at(::openat(root(), folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+    for (std::size_t i = 0; i < kEach; ++i) file_at(at.get(), std::to_string(1000 + i), i);
+  }
+  ASSERT_EQ(::linkat(root(), "a/1001", root(), "z", 0), 0);
+  const Tree tree = scan(root(), {}, Temporaries::take, false, true, 3);
+  ASSERT_EQ(tree.files.size(), 1 + 2 * kEach);
+  EXPECT_EQ(tree.files[0].bytes, 1u);
+  for (std::size_t i = 0; i < 2 * kEach; ++i) {
+    ASSERT_EQ(tree.files[1 + i].bytes, i % kEach);
+    ASSERT_EQ(tree.files[1 + i].mode, 0600u);
+    ASSERT_NE(tree.times[1 + i], kNoTime);
+  }
+  ASSERT_EQ(tree.shared.size(), 2u);
+  EXPECT_EQ(tree.shared[0].file, 0u);
+  EXPECT_EQ(tree.shared[1].file, 2u);
+}
+
+TEST_F(Scan, LeavesOutWhatIsGoneWhenItIsLookedAt) {
+  const core::Descriptor there = core::open_directory("/proc/self/fdinfo");
+  const Tree tree = scan(there.get(), {}, Temporaries::leave_out, false, true);
+  EXPECT_TRUE(tree.failures.empty());
+  EXPECT_EQ(tree.excluded, 0u);
+  EXPECT_GE(tree.files.size(), 4u);
+  ASSERT_EQ(tree.times.size(), tree.files.size());
+  // Not the descriptor by which it was listed.
+  for (std::size_t i = 0; i < tree.files.size(); ++i) {
+    EXPECT_NE(tree.files[i].mode, 0u) << tree.path(tree.files[i]);
+    EXPECT_NE(tree.times[i], kNoTime);
+  }
+}
+
 TEST_F(Scan, KeepsLinksWithoutFollowingThemAndLeavesSpecialFilesOut) {
   directory("real");
   file("real/file");
