@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <array>
+#include <utility>
 
 #include "tabane/core/file.h"
 #include "tabane/crypto/secret.h"
@@ -16,6 +17,7 @@ namespace tabane::encrypt {
 namespace {
 
 constexpr std::size_t kGroupBytes = std::size_t{256} << 10;  // half of a usual second-level cache
+constexpr std::size_t kSmallBytes = std::size_t{16} << 10;   // one read costs less than two
 
 // The tag of the last chunk, which is the end of a sealed file of `bytes`.
 std::array<std::byte, crypto::kTagBytes> last_tag_of(int file, std::uint64_t bytes,
@@ -148,6 +150,7 @@ void SealedFormat::prepare_to_seal(SealedTask& task) {
 // buffer. An empty chunk has a place, too.
 std::span<std::byte> SealedFormat::open_last_chunk(const SealedTask& task, int sealed,
                                                    const Header& header, const FileKeys& keys) {
+  holds_file_ = false;
   const std::size_t chunk = header.chunk_bytes();
   const std::uint64_t plain = task.plain_bytes_;
   const std::uint64_t last = plain == 0 ? 0 : (plain - 1) / chunk;
@@ -212,8 +215,23 @@ void SealedFormat::draw_salt(std::span<std::byte, kFileSaltBytes> salt) {
   salts_used_ += salt.size();
 }
 
+// Returns the header, as read_header() does; of a small file reads the chunks, too.
+std::vector<std::byte> SealedFormat::read_first(const SealedTask& task) {
+  holds_file_ = false;
+  if (!works_at_once() || task.in_bytes() > kSmallBytes) {
+    return read_header(task.in(), task.path());
+  }
+  buffer_.reserve(kSmallBytes);
+  const auto bytes = static_cast<std::size_t>(task.in_bytes());
+  const std::size_t there = core::read_all_at(task.in(), buffer_.data(), bytes, 0, task.path());
+  holds_file_ = there == bytes;
+  const std::span first(buffer_.data(), there);
+  const auto header = first.first(std::min(there, header_bytes(first)));
+  return {header.begin(), header.end()};
+}
+
 void SealedFormat::prepare_to_open(SealedTask& task) {
-  const std::vector<std::byte> header = read_header(task.in(), task.path());
+  const std::vector<std::byte> header = read_first(task);
   const bool listed = task.job().manifest == nullptr || task.record().known;
   try {
     task.header_ = decode_header(header);
@@ -249,16 +267,18 @@ void SealedFormat::work_on(SealedTask& task, const Range& range) {
   const std::size_t chunk = task.header_.chunk_bytes();
   const std::size_t in_group = std::clamp<std::size_t>(kGroupBytes / chunk, 1, ChunkGroup::kMost);
   const std::uint64_t end = std::min(task.chunks(), range.first + range.count);
+  const bool is_read = std::exchange(holds_file_, false);
   // The chunks begin at a multiple of a cache line, with the header before them.
-  const std::size_t chunks_at = (task.header_.bytes() + 63) / 64 * 64;
-  buffer_.reserve(chunks_at + in_group * (chunk + crypto::kTagBytes));
+  const std::size_t chunks_at =
+      is_read ? task.header_.bytes() : (task.header_.bytes() + 63) / 64 * 64;
+  if (!is_read) buffer_.reserve(chunks_at + in_group * (chunk + crypto::kTagBytes));
   std::byte* const chunks = buffer_.data() + chunks_at;
   cipher_.set_key(task.keys_.key.bytes());
   for (std::uint64_t at = range.first; at < end; at += in_group) {
     if (task.job().stop || task.failed()) throw Stopped();
     const auto here = static_cast<std::size_t>(std::min<std::uint64_t>(in_group, end - at));
     const ChunkGroup group = task.group(at, here);
-    seals_ ? task.read_plain(group, chunks) : task.read_sealed(group, chunks);
+    if (!is_read) seals_ ? task.read_plain(group, chunks) : task.read_sealed(group, chunks);
     for (std::size_t i = 0; i < here; ++i) {
       if (!work_on_chunk(group, i, chunks, chunks)) throw group.damage_of(i);
     }

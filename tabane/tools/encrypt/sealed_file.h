@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <memory>
 #include <span>
+#include <vector>
 
 #include "tabane/crypto/chunk_cipher.h"
 #include "tabane/crypto/secret.h"
@@ -83,6 +84,7 @@ class SealedFormat : public Format {
   // Draws a salt and makes the header; reads and checks the header.
   void prepare_to_seal(SealedTask& task);
   void prepare_to_open(SealedTask& task);
+  std::vector<std::byte> read_first(const SealedTask& task);
   static void hold_against_manifest(SealedTask& task);
   // The chunks of the range, or to the file's end.
   void work_on(SealedTask& task, const Range& range);
@@ -97,6 +99,7 @@ class SealedFormat : public Format {
   std::array<std::byte, 64 * kFileSaltBytes> salts_;  // random; drawing many at once is far cheaper
   std::size_t salts_used_ = sizeof salts_;            // bytes
   crypto::PageBuffer buffer_;                         // header, then chunks with their tags
+  bool holds_file_ = false;  // all of the file that prepare() has seen last is in the buffer
 };
 
 }  // namespace tabane::encrypt

@@ -1,5 +1,8 @@
 #include "tabane/tools/encrypt/threads.h"
 
+#include <sched.h>
+
+#include <algorithm>
 #include <atomic>
 #include <chrono>
 #include <functional>
@@ -189,8 +192,16 @@ void run_threads(JobState& job, const Plan& plan, const std::function<void()>& w
 void run_job_threads(JobState& job, const Plan& plan, crypto::Engine engine, const Hooks& hooks,
                      CopyPairs* copies, UnitSource* source) {
   Queue queue(job, plan, source);
-  run_threads(
-      job, plan, [&] { Worker(job, queue, engine, hooks.trace, copies).work(); }, hooks, source);
+  // Threads with a table of descriptors each do not wait for each other to open a file. Pieces of
+  // one file need one for all, and so may a device's driver; one unit may be done by the caller.
+  const bool parts = source == nullptr && job.device == nullptr && plan.threads > 1 &&
+                     plan.units.size() > 1 &&
+                     std::ranges::all_of(plan.units, [](const Unit& u) { return u.pieces == 1; });
+  const auto work = [&] {
+    if (parts) unshare(CLONE_FILES);
+    Worker(job, queue, engine, hooks.trace, copies).work();
+  };
+  run_threads(job, plan, work, hooks, source);
 }
 
 }  // namespace tabane::encrypt
