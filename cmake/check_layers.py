@@ -4,7 +4,8 @@
 usage: check_layers.py [FILE…]        checks these sources (paths from the repository root)
        check_layers.py --self-test    proves that each rule fires, and stays quiet where it must
 
-Inside a module, includes point to the same room or to one above it; rooms.txt has the rooms.
+Inside a module, includes point to the same room or to one above it; rooms.txt has the rooms. Of some
+modules, no chain of files, each of which includes the next, is longer than FLOORS says.
 Tests (x_test.cc, x_fork_test.cc, tests/), questions (bench.cc, bench_x.cc, bench/) and examples/
 may include and call anything.
 """
@@ -30,6 +31,7 @@ MAY_INCLUDE["tools"] = LIBRARIES | {"program"}
 MAY_INCLUDE["studies"] = MAY_INCLUDE["tools"] | {"tools"}
 
 HWLOC_FILES = {f"tabane/core/{name}.cc" for name in ("topology", "placement", "memory")}
+FLOORS = {"tools/encrypt": 8}  # x.h and x.cc count as one file
 JSON_FILES = {"tabane/lab/record/json.cc", "tabane/tools/epub/licence.cc"}
 MPI_FOLDER = "tabane/comm/transport/mpi/"
 OPENCL_FOLDER = "tabane/device/opencl/"
@@ -179,6 +181,25 @@ def room_findings(path, text, modules):
                                f'room "{rooms[there][0]}", which stands below it')
 
 
+def longest_chain(module, texts):
+    """Returns the longest chain of files of a module, without suffixes; {path: text}."""
+    below, chains = {}, {}
+    for path, text in texts.items():
+        if path.startswith(f"tabane/{module}/") and not is_free(path):
+            names = map(INCLUDE.match, without(text, strings=False).split("\n"))
+            below.setdefault(path.rpartition(".")[0], set()).update(
+                name.group(2).rpartition(".")[0] for name in names if name)
+
+    def chain_from(here, on_the_way=()):
+        if here not in chains:
+            others = below[here] - {here, *on_the_way} & below.keys()
+            longest = max((chain_from(there, (*on_the_way, here)) for there in sorted(others)),
+                          key=len, default=[])
+            chains[here] = [here, *longest]
+        return chains[here]
+    return max(map(chain_from, sorted(below)), key=len, default=[])
+
+
 def stale_rooms(modules, exists):
     """Yields a sentence for each pattern that no file matches."""
     for module, rooms in modules.items():
@@ -317,8 +338,25 @@ ROOM_CASES = [
 ]
 
 
+# Files of tools/slalom with what they include, and how long the longest chain is.
+CHAIN_CASES = [
+    ({}, 0),
+    ({"a.h": "", "b.cc": ""}, 1),
+    ({"a.h": "", "a.cc": "a.h", "b.h": "a.h"}, 2),
+    ({"a.h": "", "b.h": "a.h", "b.cc": "b.h", "c.cc": "b.h", "c_test.cc": "c.h", "d.cc": "a.h"}, 3),
+    ({"a.h": "b.h", "b.h": "a.h"}, 2),
+]
+
+
 def self_test():
     failures = 0
+    place = "tabane/tools/slalom/"
+    for files, expected in CHAIN_CASES:
+        chain = longest_chain("tools/slalom", {
+            place + path: f'#include "{place}{name}"' for path, name in files.items()})
+        if len(chain) != expected:
+            failures += 1
+            print(f"{files}: a chain of {expected} expected, found {chain}", file=sys.stderr)
     modules = read_rooms(ROOMS)
     found_in = [(case, [s for _, s in findings(*case[:2])]) for case in CASES]
     found_in += [(case, [s for _, s in room_findings(*case[:2], modules)]) for case in ROOM_CASES]
@@ -329,7 +367,7 @@ def self_test():
         if not right:
             failures += 1
             print(f"{path}: {source!r}: expected {expected!r}, found {found}", file=sys.stderr)
-    print(f"check_layers: {len(found_in)} cases, {failures} wrong")
+    print(f"check_layers: {len(found_in) + len(CHAIN_CASES)} cases, {failures} wrong")
     return 1 if failures else 0
 
 
@@ -340,8 +378,13 @@ def main(arguments):
     modules = read_rooms((root / "cmake/rooms.txt").read_text(encoding="utf-8"))
     found = [f"cmake/rooms.txt: {sentence}" for sentence in stale_rooms(
         modules, lambda module, pattern: any((root / "tabane" / module).glob(pattern)))]
-    for path in arguments:
-        text = Path(path).read_text(encoding="utf-8")
+    texts = {path: Path(path).read_text(encoding="utf-8") for path in arguments}
+    for module, floors in FLOORS.items():
+        chain = longest_chain(module, texts)
+        if len(chain) > floors:
+            found.append(f"tabane/{module}: more than {floors} files include each the next: "
+                         + " ".join(name.rpartition("/")[2] for name in chain))
+    for path, text in texts.items():
         found += [f"{path}:{number}: {sentence}" for number, sentence in
                   [*findings(path, text), *room_findings(path, text, modules)]]
     without_rooms = {module_of(path) for path in arguments if not is_free(path)} - modules.keys()
