@@ -122,8 +122,9 @@ void tell_predictions(Panel& panel) {
   const std::string machine = folder / "this.txt";
   // Each on the grid that it takes for two ranks.
   using Asked = std::pair<std::string, std::string>;
-  for (const Asked& asked : {Asked{"scg -n 400", "2x1"}, Asked{"linpack -n 4000", "1x2"},
-                             Asked{"slalom --patches 2000", "2x1"}}) {
+  for (const Asked& asked :
+       {Asked{"scg -n 400", "2x1"}, Asked{"scg -n 1000", "2x1"}, Asked{"linpack -n 4000", "1x2"},
+        Asked{"slalom --patches 1000", "2x1"}, Asked{"slalom --patches 2000", "2x1"}}) {
     const std::string &solver = asked.first, &grid = asked.second;
     const std::string question = solver + ", predicted from a survey";
     if (!panel.wants(question)) continue;
