@@ -251,24 +251,6 @@ std::optional<WorkingSet> working_set(const Trial* trial, const Evidence& eviden
   return found;
 }
 
-// The slope of T over v = 1 / (share left), at least 0; null without samples.
-struct Slope {
-  double value = 0, error = 0;
-};
-std::optional<Slope> slope_of(const Trial* trial, const Noise& noise) {
-  if (trial == nullptr) return std::nullopt;
-  std::vector<Point> points;
-  for (const Level& level : trial->levels) {
-    for (const double slowdown : level.slowdowns)
-      points.push_back({{1 / (1 - std::clamp(level.taken, 0.0, 0.97)) - 1},
-                        slowdown - 1,
-                        error_of(slowdown, noise)});
-  }
-  if (points.empty()) return std::nullopt;
-  const Fit fit = solve(points, 1);
-  return std::isfinite(fit.cost) ? Slope{fit.x[0], fit.error[0]} : Slope{0, noise.deviation};
-}
-
 // ---- threads ----
 
 std::vector<core::TimePoint> time_points(const Trial* trial) {
@@ -393,7 +375,7 @@ class Conclusion {
   }
 
   void see_waits() {
-    if (!waits_) return see_law_alone();
+    if (!waits_) return;
     Waits waits = *waits_;
     if (out_.threads && waits.width > 1) {
       // Looks cannot tell one long part of a thread from work before the others begin.
@@ -414,19 +396,6 @@ class Conclusion {
       add_with(kind, share, half_of_looks(share));
   }
 
-  // The law's part that is not shared out, at the number of threads as started.
-  void see_law_alone() {
-    if (!out_.threads) return;
-    double workers = 1, nearest = HUGE_VAL;
-    for (const core::TimePoint& point : points_) {
-      const double apart = std::abs(std::log(point.seconds));
-      if (apart < nearest) nearest = apart, workers = point.workers;
-    }
-    const double serial = out_.threads->law.contention * out_.threads->one_worker_seconds /
-                          out_.threads->seconds(workers);
-    add(Kind::serial, serial * (1 - 1 / workers), out_.threads->misfit);
-  }
-
   void see_faults() {
     const Observed& seen = evidence_.observed;
     if (seconds() <= 0) return;
@@ -439,13 +408,10 @@ class Conclusion {
 
   // What remains of the time in which it runs.
   void see_computing() {
-    const auto slope = slope_of(trial(Resource::cpu_time), noise_);
     const Observed& seen = evidence_.observed;
     double busy = 0, half = 0.1;
     if (waits_) {
       busy = waits_->busy, half = half_of_looks(busy);
-    } else if (slope) {
-      busy = std::min(1.0, slope->value), half = noise_.half * slope->error;
     } else if (seconds() > 0) {
       busy = std::min(1.0, (seen.user + seen.system) / seconds());
     }

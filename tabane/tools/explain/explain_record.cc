@@ -6,6 +6,7 @@
 #include <cmath>
 #include <limits>
 #include <map>
+#include <tuple>
 
 #include "tabane/lab/record/text.h"
 #include "tabane/lab/record_head.h"
@@ -213,34 +214,32 @@ void add_threads(Record& record, const Observed& observed) {
 void add_observed(Record& record, const Observed& observed) {
   if (observed.seconds.empty()) return;
   Rows rows{{"of an undisturbed run", "median"}, {}};
-  const auto add = [&](const char* what, std::optional<double> value, const char* unit) {
+  const std::tuple<const char*, std::optional<double>, const char*> all[] = {
+      {"wall time", core::median(observed.seconds), "s"},
+      {"user time", observed.user, "s"},
+      {"system time", observed.system, "s"},
+      {"page faults", observed.minor_faults, "1"},
+      {"page faults that read a disk", observed.major_faults, "1"},
+      {"switches by waiting", observed.voluntary_switches, "1"},
+      {"switches by others", observed.involuntary_switches, "1"},
+      {"largest resident memory", observed.peak_bytes, "B"},
+      {"waited for PUs, all threads together", observed.queue_delay, "s"},
+      {"waited for disks, all threads together", observed.disk_delay, "s"},
+      {"stopped by a quota", observed.throttled, "s"},
+      {"time taken by other virtual machines", observed.stolen, "share"},
+      {"PUs busy with other programs", observed.others_pus, "ratio"},
+      {"pressure on processors", observed.pressure_cpu, "share"},
+      {"pressure on memory", observed.pressure_memory, "share"},
+      {"pressure on disks", observed.pressure_io, "share"},
+      {"read from disks", observed.read_bytes, "B"},
+      {"written to disks", observed.written_bytes, "B"},
+      {"read and written by calls", observed.passed_bytes, "B"}};
+  for (const auto& [what, value, unit] : all)
     if (value) rows.rows.push_back({what, *value == 0 ? Entry("0") : Entry(value, unit)});
-  };
-  add("wall time", core::median(observed.seconds), "s");
-  add("user time", observed.user, "s");
-  add("system time", observed.system, "s");
-  add("page faults", observed.minor_faults, "1");
-  add("page faults that read a disk", observed.major_faults, "1");
-  add("switches by waiting", observed.voluntary_switches, "1");
-  add("switches by others", observed.involuntary_switches, "1");
-  add("largest resident memory", observed.peak_bytes, "B");
-  add("waited for PUs, all threads together", observed.queue_delay, "s");
-  add("waited for disks, all threads together", observed.disk_delay, "s");
-  add("stopped by a quota", observed.throttled, "s");
-  add("time taken by other virtual machines", observed.stolen, "share");
-  if (observed.others_pus)
-    rows.rows.push_back(
-        {"PUs busy with other programs", fmt::format("{:.2f}", *observed.others_pus)});
-  add("pressure on processors", observed.pressure_cpu, "share");
-  add("pressure on memory", observed.pressure_memory, "share");
-  add("pressure on disks", observed.pressure_io, "share");
-  add("read from disks", observed.read_bytes, "B");
-  add("written to disks", observed.written_bytes, "B");
-  add("read and written by calls", observed.passed_bytes, "B");
   add_table(record, "Undisturbed", std::move(rows), "");
 }
 
-// Where counters are allowed: what was counted, and the command under the roof of memory.
+// Where counters are allowed.
 void add_counts(Record& record, const Evidence& evidence) {
   std::map<std::string, double> counts;
   for (const auto& [name, count] : evidence.observed.counts) counts[name] = count;
@@ -255,19 +254,6 @@ void add_counts(Record& record, const Evidence& evidence) {
   if (bytes > 0) rows.rows.push_back({"misses of the cache, as bytes", {bytes / seconds, "B/s"}});
   add_table(record, "Counted by the processor", std::move(rows),
             "Beside what was concluded; no conclusion uses it.");
-  if (!(bytes > 0) || !evidence.machine.bandwidth) return;
-  const double intensity = instructions / bytes;
-  Curve roof{.name = "memory, as our stream gets it", .shape = -1};
-  for (const double x : {intensity / 16, intensity, intensity * 16})
-    add_place(roof, x, x * *evidence.machine.bandwidth / 1e9, std::nullopt);
-  Curve command{.name = "the command", .joined = false};
-  add_place(command, intensity, instructions / seconds / 1e9, std::nullopt);
-  Curves curves{{"instructions per byte", "", true}, {"10^9 instructions/s", "", true}, {}};
-  add_curve(curves, std::move(roof));
-  add_curve(curves, std::move(command));
-  add_chart(record, "roofline", "The command under the roof of memory",
-            "Instructions over bytes of counted misses. A point at the line is bound by bandwidth.",
-            std::move(curves));
 }
 
 void add_runs(Record& record, const Evidence& evidence) {

@@ -33,7 +33,6 @@ TEST(ExplainRecord, HasTheAnswerFirstAndAllViews) {
   for (const char* view : {"explain.slowdowns", "explain.taken", "explain.cache", "explain.threads",
                            "explain.over_time", "explain.runs"})
     EXPECT_NE(record.find_view(view), nullptr) << view;
-  EXPECT_EQ(record.find_view("explain.roofline"), nullptr);  // nothing was counted
   EXPECT_EQ(text_of(table(record, "How each").rows.back().at(1)),
             "not tried: there is one NUMA node");
   EXPECT_EQ(record.find_view("explain.runs")->content.index(), 1u);
@@ -62,17 +61,13 @@ TEST(ExplainRecord, IsWrittenAndReadAgain) {
   EXPECT_EQ(again.views.size(), record.views.size());
 }
 
-TEST(ExplainRecord, ShowsTheCommandUnderTheRoofWhereItWasCounted) {
+TEST(ExplainRecord, ShowsWhatWasCounted) {
   Evidence evidence = a_team();
-  evidence.observed.counts = {{core::events::kInstructions, 4e9},
-                              {core::events::kCycles, 2e9},
-                              {core::events::kCacheMisses, 5e8}};
+  evidence.observed.counts = {{core::events::kInstructions, 4e9}, {core::events::kCycles, 2e9}};
   const Record record = record_of(evidence);
-  const Curves* roof = find_content<Curves>(record, "explain.roofline");
-  ASSERT_NE(roof, nullptr);
-  // 5e8 lines of 64 bytes for 4e9 instructions; the roof of 40 GB/s is above the point at it.
-  EXPECT_DOUBLE_EQ(roof->series[1].x.at(0), 4e9 / (5e8 * 64));
-  EXPECT_GT(roof->series[0].y.at(1), roof->series[1].y.at(0));
+  const Rows& counted = table(record, "Counted by");
+  ASSERT_EQ(counted.rows.size(), 1u);  // misses were not counted
+  EXPECT_EQ(text_of(counted.rows[0].at(1)), "2.00");
 }
 
 TEST(ExplainRecord, OfNothingIsARecord) {

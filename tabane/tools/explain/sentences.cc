@@ -13,8 +13,7 @@ namespace tabane::lab::explain {
 namespace {
 
 constexpr std::size_t kMostLines = 12, kColumns = 96;  // less than 100, for words that do not fit
-constexpr double kRestless = 0.2;     // half an interval of one run, from which on it is said
-constexpr double kWorthALine = 0.02;  // a share that is named although it is no cause
+constexpr double kRestless = 0.2;  // half an interval of one run, from which on it is said
 
 std::size_t lines_of(const std::string& sentence) { return 1 + sentence.size() / kColumns; }
 
@@ -57,7 +56,6 @@ class Words {
     say_given();
     say_threads();
     say_memory();
-    say_small();
     std::vector<std::string> answer = std::exchange(out_, {});
     if (!options_.empty()) line_ = fmt::format("tabane run{} -- {}", options_, evidence_.command);
     if (!line_.empty()) out_.push_back("    " + line_);
@@ -291,18 +289,6 @@ class Words {
     std::string option = trial.option;
     if (const auto at = option.find("{}"); at != std::string::npos) option.replace(at, 2, value);
     options_ += " " + option;
-  }
-
-  // Shares that are known, and too small for a cause.
-  void say_small() {
-    std::vector<std::string> parts;
-    for (const Cause& cause : found_.shares) {
-      const bool counted = cause.kind == Kind::locks || cause.kind == Kind::faults ||
-                           cause.kind == Kind::disk || cause.kind == Kind::pipe;
-      if (counted && !is_cause(cause.kind) && cause.share >= kWorthALine)
-        parts.push_back(fmt::format("{} {}", name_of(cause.kind), show_percent(cause.share)));
-    }
-    if (!parts.empty()) out_.push_back(fmt::format("Smaller parts of its time: {}.", join(parts)));
   }
 
   // What was tried without effect, and what was not tried.

@@ -85,8 +85,10 @@ std::optional<Waits> waits_of(const Observed& observed, int pus) {
   for (const Moment& moment : observed.moments) {
     const double wanting = wants(moment);
     if (wanting > 0) waits.others += moment(Doing::runnable) / wanting / looks;
-    // The other end of a pipe may be one of the command's own processes, which then works.
-    const bool pipe = moment(Doing::pipe) > 0 && wanting <= 1 && moment(Doing::disk) == 0;
+    // The other end of a pipe may be one of the command's own processes, which works, or waits for
+    // something else; only if none does, nobody else says why.
+    const bool elsewhere = moment(Doing::disk) + moment(Doing::network) + moment(Doing::sleep) > 0;
+    const bool pipe = moment(Doing::pipe) > 0 && (wanting == 1 || (wanting == 0 && !elsewhere));
     if (pipe) {
       waits.pipe += 1 / looks;
     } else if (wanting == 0 && moment(Doing::disk) > 0) {

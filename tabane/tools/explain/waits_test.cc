@@ -1,0 +1,49 @@
+#include "tabane/tools/explain/waits.h"
+
+#include <gtest/gtest.h>
+
+#include <initializer_list>
+
+namespace tabane::lab::explain {
+namespace {
+
+// A hundred looks at threads that do the same all the time.
+Observed always(std::initializer_list<Doing> threads) {
+  Observed observed;
+  Moment moment;
+  for (const Doing doing : threads) {
+    ++moment.threads[static_cast<std::size_t>(doing)];
+    observed.threads.emplace_back().looks[static_cast<std::size_t>(doing)] = 100;
+  }
+  for (ThreadSeen& thread : observed.threads)
+    if (thread(Doing::running) > 0 && moment(Doing::running) == 1) thread.alone = 100;
+  for (int i = 0; i < 100; ++i) {
+    moment.seconds = i * 0.01;
+    observed.moments.push_back(moment);
+  }
+  return observed;
+}
+
+TEST(Waits, AreNotKnownFromAFewLooks) {
+  Observed observed = always({Doing::running});
+  observed.moments.resize(19);
+  EXPECT_FALSE(waits_of(observed, 2));
+}
+
+TEST(Waits, WhoSleepsAtTheOtherEndOfAPipeIsTheCause) {
+  const auto waits = waits_of(always({Doing::sleep, Doing::pipe, Doing::child}), 2);
+  EXPECT_NEAR(waits->sleep, 1, 1e-9);
+  EXPECT_EQ(waits->pipe, 0);
+  const auto outside = waits_of(always({Doing::pipe, Doing::child}), 2);
+  EXPECT_NEAR(outside->pipe, 1, 1e-9);
+}
+
+TEST(Waits, OneThatNeverWorksIsNoneOfATeam) {
+  const auto waits = waits_of(always({Doing::running, Doing::lock}), 2);
+  EXPECT_EQ(waits->width, 1);
+  EXPECT_NEAR(waits->busy, 1, 1e-9);
+  EXPECT_EQ(waits->locks + waits->serial + waits->imbalance, 0);
+}
+
+}  // namespace
+}  // namespace tabane::lab::explain
