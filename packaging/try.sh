@@ -19,7 +19,9 @@ chmod 755 "$here"  # apt reads keys as another user
 cat >"$here/tarball" <<'TRY'
 set -eu
 cd "$HOME"
-! command -v c++ gnuplot >/dev/null
+for program in c++ gnuplot; do
+  if command -v $program; then exit 1; fi
+done
 start=$(date +%s)
 tar xf /try/tabane-*.tar.gz
 ./tabane/bin/tabane survey --quick -o report 2>&1 | while IFS= read -r line; do
@@ -57,7 +59,7 @@ apt-get install -qy --no-install-recommends ./tabane-openmpi_*.deb openmpi-bin >
 export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
 mpirun --oversubscribe -n 4 tabane linpack -n 100 -q
 apt-get purge -qy tabane libtabane-dev tabane-doc >log 2>&1
-! find /usr -name '*tabane*' | grep .
+if find /usr -name '*tabane*' | grep .; then exit 1; fi
 TRY
 
 for suite in "$@"; do

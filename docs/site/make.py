@@ -135,7 +135,7 @@ def main():
     lines = (HERE / "undocumented.txt").read_text().split("\n")
     reasons = [line.rpartition(": ")[0] for line in lines if line and not line.startswith("#")]
     wrong = [*undocumented(write_reference(build, site), reasons), *dead_links(site)]
-    print("\n".join(wrong) or f"open {site}/index.html")
+    print("\n".join(dict.fromkeys(wrong)) or f"open {site}/index.html")
     return 1 if wrong else 0
 
 
