@@ -141,6 +141,7 @@ TEST(BoardOnThreads, LinesForARootComeWhole) {
   EXPECT_EQ(errors, 0);
 }
 
+// The ranks take turns to end eight uses without a look, as after an exception.
 TEST(BoardOnThreads, LinesOfOpenUsesComeWhole) {
   const int errors = on_boards([](SharedBoard& board, int rank, int& wrong) {
     OpenLines& lines = board.open_lines;
@@ -152,7 +153,8 @@ TEST(BoardOnThreads, LinesOfOpenUsesComeWhole) {
       if (round <= kRounds) words[static_cast<std::size_t>(round % 3)] = lines.begin(call);
       if (round == 1) continue;
       const Word word = words[static_cast<std::size_t>((round - 1) % 3)];
-      for (int other = 0; other < kRanks; ++other) {
+      const bool looks = round / 8 % kRanks != rank;
+      for (int other = 0; looks && other < kRanks; ++other) {
         const std::byte* there = nullptr;
         while ((there = lines.look(other, word, static_cast<std::uint32_t>(round - 1))) ==
                nullptr) {
@@ -162,6 +164,10 @@ TEST(BoardOnThreads, LinesOfOpenUsesComeWhole) {
         wrong += read_int(there) != value_of(round - 1, other);
       }
       lines.end(word);
+    }
+    while (!lines.is_written(words[kRounds % 3])) {
+      lines.flush();
+      std::this_thread::yield();
     }
   });
   EXPECT_EQ(errors, 0);

@@ -6,10 +6,12 @@
 #include <time.h>
 #include <unistd.h>
 
+#include <array>
 #include <random>
 #include <stdexcept>
 
 #include "tabane/comm/transport/shm/forked_ranks_test.h"
+#include "tabane/comm/transport/shm/spin_test.h"
 
 namespace tabane::comm::shm {
 namespace {
@@ -18,6 +20,10 @@ constexpr int kForever = 60'000;  // ms: a lost wake-up shows as a time-out and 
 
 struct Flags {
   alignas(64) std::atomic<int> value[2]{};
+  struct alignas(64) Line {
+    int value = 0;
+  };
+  std::array<Line, 8> message{};
 };
 
 struct Pair {
@@ -36,12 +42,17 @@ void delay(std::mt19937& random, int most) {
   }
 }
 
-// Each round one rank stores and wakes while the other one is about to sleep, or sleeps, or looks.
-bool ping_pong(Pair& pair, int rank, Patience patience, int rounds) {
-  cpu_set_t pu;  // each its own, or else looks and stores hardly ever meet; or any, if there is one
+// Each rank to its own, or else looks and stores hardly ever meet; to any, if there is one.
+void bind_to_own_pu(int rank) {
+  cpu_set_t pu;
   CPU_ZERO(&pu);
   CPU_SET(rank, &pu);
   sched_setaffinity(0, sizeof pu, &pu);
+}
+
+// Each round one rank stores and wakes while the other one is about to sleep, or sleeps, or looks.
+bool ping_pong(Pair& pair, int rank, Patience patience, int rounds) {
+  bind_to_own_pu(rank);
   Waiter waiter(pair.world.doorbell(rank), patience);
   std::mt19937 random(static_cast<unsigned>(rank + 1));
   std::atomic<int>& own = pair.flags->value[rank];
@@ -73,6 +84,36 @@ TEST(Wait, LosesNoWakeUpWhereWritersFence) {
   ASSERT_TRUE(pair.world.doorbell(0).writers_fence);
   run_ranks(pair.world,
             [&](int rank) { return ping_pong(pair, rank, {.sleep_ms = kForever}, 20'000); });
+}
+
+// Rank 0 spins, so that its store meets the last look of rank 1 within nanoseconds: that is when
+// each may miss the other where a fence is missing. Its store waits behind those to lines that the
+// other has written, as the one that ends a message does.
+bool store_before_sleep(Pair& pair, int rank, int rounds) {
+  bind_to_own_pu(rank);
+  Waiter waiter(pair.world.doorbell(rank), {.sleep_ms = kForever});
+  std::mt19937 random(1);
+  std::atomic<int>& own = pair.flags->value[rank];
+  std::atomic<int>& other = pair.flags->value[1 - rank];
+  const auto has_come = [&](int round) { return other.load(std::memory_order_acquire) == round; };
+  for (int round = 1; round <= rounds; ++round) {
+    if (rank == 0) {
+      spin_until([&] { return has_come(round); });
+      linger(static_cast<unsigned>(random() % 1000));
+    }
+    for (Flags::Line& line : pair.flags->message) line.value = round;
+    own.store(round, std::memory_order_release);
+    if (rank == 0) wake(pair.world.doorbell(1));
+    if (rank == 1) waiter.wait([&] { return has_come(round); }, no_check);
+  }
+  return waiter.time_outs() == 0;
+}
+
+TEST(Wait, LosesNoWakeUpRightBeforeSleep) {
+  for (const int pus : {2, 1}) {  // with membarrier; with fences of the writers
+    Pair pair(2, pus);
+    run_ranks(pair.world, [&](int rank) { return store_before_sleep(pair, rank, 3000); });
+  }
 }
 
 TEST(Wait, WritersFenceOnlyWhereRanksExceedPus) {

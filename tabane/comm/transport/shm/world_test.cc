@@ -7,6 +7,7 @@
 #include <utility>
 #include <vector>
 
+#include "tabane/comm/transport/shm/spin_test.h"
 #include "tabane/core/error.h"
 #include "tabane/core/fake_machine_test.h"
 #include "tabane/core/units.h"
@@ -133,11 +134,16 @@ TEST(MemoryPlan, LaysChannelsToOneRankSideBySide) {
 TEST(World, TellsOfALossOnceItIsWritten) {
   for (int round = 0; round < 20; ++round) {
     World world(plan_memory(2, 0), 2);
+    std::atomic<int> there{0};
     std::vector<std::thread> threads;
     for (const char* const how : {"was killed by one", "was killed by the other"}) {
-      threads.emplace_back([&world, how] { world.fail(1, 4711, how); });
+      threads.emplace_back([&world, &there, how] {
+        there.fetch_add(1, std::memory_order_relaxed);
+        spin_until([&] { return there.load(std::memory_order_relaxed) == 2; });
+        world.fail(1, 4711, how);
+      });
     }
-    while (!world.failed()) std::this_thread::yield();
+    spin_until([&] { return world.failed(); });
     std::string text;
     try {
       world.throw_failed();
