@@ -98,8 +98,10 @@ void Watch::run() {
   const double start = clock.now();
   while (!stop_) {
     const double begin = clock.now();
+    const core::RunningShare running;
     look(begin - start);
-    const double pause = std::max(kBetweenLooks, (clock.now() - begin) / kShareOfLooking);
+    const double used = running.share() * (clock.now() - begin);
+    const double pause = std::max(kBetweenLooks, used / kShareOfLooking);
     std::this_thread::sleep_for(std::chrono::duration<double>(pause));
   }
 }

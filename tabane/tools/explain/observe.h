@@ -30,7 +30,7 @@ struct ThreadLook {
 std::vector<ThreadLook> look_at_children_of(pid_t thread, const core::SystemFiles& files);
 
 // Looks at the commands of the calling thread many times a second, on a thread of its own, for at
-// most 2 % of that thread's time.
+// most 2 % of a PU's time.
 class Watch {
  public:
   explicit Watch(core::SystemFiles files = core::SystemFiles());
