@@ -284,6 +284,8 @@ void add_figures(Record& record, const Evidence& evidence, const Explanation& fo
     Result& result =
         add_result(record, "undisturbed", "wall time as started", {0.0, "s"}, Better::lower);
     set_samples(result, evidence.observed.seconds);
+    const Effect effect = found.effect_of({.slowdowns = evidence.observed.seconds});
+    result.interval = interval_of(effect);
   }
   // Levels are numbered: what exactly was taken differs from call to call.
   each_level(evidence, [&](const Trial& trial, const Level& level) {
@@ -295,8 +297,9 @@ void add_figures(Record& record, const Evidence& evidence, const Explanation& fo
     Result& result = add_result(
         record, fmt::format("slowdown.{}.{}", name_part(name_of(trial.resource)), name_part(part)),
         "time relative to undisturbed runs, " + level_text(trial.resource, level), {0.0, "ratio"},
-        Better::lower);
+        Better::neither);
     set_samples(result, level.slowdowns);
+    result.interval = interval_of(found.effect_of(level));
   });
   for (const Cause& cause : found.shares)
     add_result(record, "share." + name_part(name_of(cause.kind)),

@@ -44,6 +44,7 @@ TEST(ExplainRecord, HasAFigureForEachLevelAndShare) {
   ASSERT_NE(half, nullptr);
   EXPECT_EQ(half->samples.size(), 2u);
   EXPECT_NEAR(*half->value, 1.5, 0.06);
+  EXPECT_TRUE(half->interval && half->interval->contains(*half->value));
   const Result* share = record.find("explain.share.memory_bandwidth");
   ASSERT_NE(share, nullptr);
   EXPECT_NEAR(*share->value, 0.5, 0.06);
