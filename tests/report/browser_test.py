@@ -6,8 +6,8 @@ program, tests of studies that are built next to it add pages of invented studie
 Checks, at 1280 pixels in light and at 400 in dark, that nothing is logged to the console, nothing
 is loaded, and nothing is wider than the window; that the values of results are seen; that each
 figure shows one of its two drawings, with letters of 9 pixels or more, none of which is over
-another, crossed by a line other than one of the grid, or cut off. Before that it spoils a drawing in each of these ways, and fails if the checks
-do not see it. Exits 77 without Chromium.
+another, crossed by a line other than one of the grid, or cut off. Before that it spoils a drawing
+in each of these ways, and fails if the checks do not see it. Exits 77 without Chromium.
 """
 
 import base64

@@ -166,9 +166,9 @@ std::string looks_wrong(const Record& record) {
   }
   std::string text = "Looks wrong: ";
   for (std::size_t i = 0; i < std::min(kShown, record.warnings.size()); ++i) {
-    // After a colon comes a list of figures: too long for a sentence.
+    // What follows a colon, such as a list of figures, or a semicolon is too long for a sentence.
     const std::string& seen = record.warnings[i].seen;
-    text += (i == 0 ? "" : "; ") + seen.substr(0, seen.find(':'));
+    text += (i == 0 ? "" : "; ") + seen.substr(0, seen.find_first_of(":;"));
   }
   if (record.warnings.size() > kShown) {
     text += fmt::format("; and {} more, see the warnings", record.warnings.size() - kShown);

@@ -111,7 +111,7 @@ TEST(Sentences, SayThatNothingLooksWrongOrWhatDoes) {
   Record record = full_survey();
   EXPECT_EQ(sentences(record)[2], "Nothing looks wrong.");
   for (const char* seen : {"one", "two", "three", "four", "five"}) {
-    record.warnings.push_back({"id", seen, "m", "d"});
+    record.warnings.push_back({"id", seen + std::string("; x: y"), "m", "d"});
   }
   EXPECT_EQ(sentences(record)[2], "Looks wrong: one; two; and 3 more, see the warnings.");
 }

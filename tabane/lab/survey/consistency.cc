@@ -168,7 +168,8 @@ class Rules {
   }
 
   void add(const char* id, const std::string& why, const Known& a, const Known& b) {
-    found_.push_back({id, fmt::format("{}, {}: {}", a.text(), b.text(), why), {a.name, b.name}});
+    found_.push_back(
+        {id, fmt::format("{} and {} ({})", a.text(), b.text(), why), {a.name, b.name}});
   }
 
   const Record& record_;

@@ -355,9 +355,9 @@ void check_consistency(const Record& record, Warnings& warnings) {
 void check_length(const Record& record, Warnings& warnings) {
   if (!record.quick || record.results.empty()) return;
   warn(warnings, "quick",
-       record.kind == Kind::survey
-           ? "a quick survey: all of it lasted less than a minute"
-           : "a quick study: it measured for " + core::format_seconds(record.duration_s));
+       fmt::format("a quick {}: it measured for {}",
+                   record.kind == Kind::survey ? "survey" : "study",
+                   core::format_seconds(record.duration_s)));
 }
 
 // Of probes, those of a study, too: they are measured in passes. Points, which have factors, and
