@@ -27,6 +27,8 @@ TEST(Conclude, OfNothingSaysThatNothingWasFound) {
   ASSERT_FALSE(found.sentences.empty());
   EXPECT_EQ(found.sentences[0], "No cause was found that takes 10 % of its time.");
   EXPECT_EQ(found.line, "");
+  EXPECT_EQ(conclude({.observed = {.seconds = {1, 1}, .user = 0.02}}).sentences[0],
+            "It waits for most of its time, but there were too few looks to say for what.");
 }
 
 TEST(Conclude, TakesTheSlopeOverTheBandwidthLeft) {

@@ -52,7 +52,11 @@ class Words {
 
   std::vector<std::string> sentences() {
     for (const Cause& cause : found_.causes) say(cause);
-    if (found_.causes.empty()) out_.push_back("No cause was found that takes 10 % of its time.");
+    if (found_.causes.empty())
+      out_.push_back(
+          waits_unseen()
+              ? "It waits for most of its time, but there were too few looks to say for what."
+              : "No cause was found that takes 10 % of its time.");
     say_given();
     say_threads();
     say_memory();
@@ -86,6 +90,11 @@ class Words {
   }
   // "It is bound by" of the first, "It also …" of the others.
   bool first() const { return out_.empty(); }
+
+  bool waits_unseen() const {
+    const Observed& seen = evidence_.observed;
+    return !seen.seconds.empty() && seen.user + seen.system < 0.5 * core::median(seen.seconds);
+  }
 
   void say(const Cause& cause) {
     switch (cause.kind) {

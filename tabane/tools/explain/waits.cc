@@ -8,7 +8,7 @@
 namespace tabane::lab::explain {
 namespace {
 
-constexpr std::size_t kFewestLooks = 20;
+constexpr std::size_t kFewestLooks = 10;
 constexpr double kWorker = 0.02;  // of the busiest thread's looks, from which on a thread counts
 constexpr double kAlone = 0.9;    // of its looks, from which on it does not work with others
 

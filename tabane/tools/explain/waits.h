@@ -19,7 +19,7 @@ struct Waits {
   double looks = 0;
 };
 
-// pus: that the command may use. Null for fewer than 20 looks.
+// pus: that the command may use. Null for fewer than 10 looks.
 std::optional<Waits> waits_of(const Observed& observed, int pus);
 
 }  // namespace tabane::lab::explain

@@ -26,7 +26,7 @@ Observed always(std::initializer_list<Doing> threads) {
 
 TEST(Waits, AreNotKnownFromAFewLooks) {
   Observed observed = always({Doing::running});
-  observed.moments.resize(19);
+  observed.moments.resize(9);
   EXPECT_FALSE(waits_of(observed, 2));
 }
 
