@@ -45,11 +45,11 @@ class Answer(InFolder):
         self.assertIn("tabane run --huge-pages", result.stdout)
 
     def test_is_on_a_page_and_in_json(self):
-        record = self.record("--time", "3s", "-o", "page", "--", "sleep", "0.03")
+        record = self.record("--time", "2s", "-o", "page", "--", "sleep", "0.03")
         self.assertEqual(record["name"], "explain")
         self.assertTrue(record["sentences"])
         self.assertTrue((self.path / "page" / "report.html").exists())
-        self.assertIn("--time 3s -- sleep 0.03", record["command_line"])
+        self.assertIn("--time 2s -- sleep 0.03", record["command_line"])
 
 
 class Command(InFolder):
@@ -57,13 +57,13 @@ class Command(InFolder):
         return (self.path / "log").read_text().split()
 
     def test_gets_its_threads(self):
-        self.explain("--time", "3s", "-t", "1,3", "--", "sh", "-c",
+        self.explain("--time", "2s", "-t", "1,3", "--", "sh", "-c",
                      "echo {threads} >> log; sleep 0.02")
         self.assertIn("1", self.runs())
         self.assertIn("3", self.runs())
 
     def test_is_prepared_before_each_run(self):
-        result = self.explain("--time", "3s", "--prepare", "echo p >> log", "--", "sh", "-c",
+        result = self.explain("--time", "1s", "--prepare", "echo p >> log", "--", "sh", "-c",
                               "echo r >> log; sleep 0.03")
         self.assertEqual(result.returncode, 0, result.stderr)
         self.assertEqual(set(self.runs()[::2]), {"p"})
@@ -77,7 +77,7 @@ class Command(InFolder):
 
     def test_reads_its_input(self):
         (self.path / "in").write_text("words\n")
-        result = self.explain("--time", "2s", "--input", "in", "--", "sh", "-c",
+        result = self.explain("--time", "1s", "--input", "in", "--", "sh", "-c",
                               "grep -q words && sleep 0.03")
         self.assertEqual(result.returncode, 0, result.stderr)
 

@@ -106,8 +106,9 @@ std::function<double()> take_disk(int folder, std::span<double> memory) {
 
 Thieves::Thieves(std::span<const unsigned> pus, std::size_t bytes) : pool_(pus) {
   shares_.resize(pool_.size());
-  const std::size_t each = std::min(bytes, kMostThiefBytes) / pool_.size() / kMiB * kMiB;
-  if (each == 0) return;
+  if (bytes == 0) return;
+  const std::size_t each =
+      std::max(std::min(bytes, kMostThiefBytes) / pool_.size() / kMiB * kMiB, kMiB);
   pool_.run([&](std::size_t i) {
     shares_[i].memory = core::Region(each, kLarge);
     simd::generate(shares_[i].memory.as<double>());

@@ -19,8 +19,8 @@
 
 namespace tabane::lab::explain {
 
-// All thieves together.
-inline constexpr std::size_t kMostThiefBytes = std::size_t{96} << 20;
+// All thieves together, which have a huge page each at least.
+inline constexpr std::size_t kMostThiefBytes = std::size_t{96} << 20, kMostThieves = 48;
 
 struct Theft {
   Resource what = Resource::units;  // bandwidth, cache, units, cpu_time or disk
@@ -32,7 +32,7 @@ struct Theft {
 
 class Thieves {
  public:
-  // bytes: that they may use, all together; the memory is touched now. throws: as core::Region and
+  // bytes: that they may use, all together, and at least 1 MiB each; the memory is touched now. throws: as core::Region and
   // core::PinnedPool.
   explicit Thieves(std::span<const unsigned> pus, std::size_t bytes = 0);
   ~Thieves();

@@ -70,7 +70,7 @@ Definition define() {
         &options->threads,
         "Try these numbers of threads, by {threads} in the command and by the variables of "
         "OpenMP and others (default: 1, half and all of the PUs)",
-        {.range = kAboveZero, .commas = true}},
+        {.range = {1, 4096}, .commas = true}},
        {"-p,--prepare LINE", &options->request.prepare,
         "Run LINE before each run, outside its time: it restores what the command changes"},
        {"--input FILE", &options->request.input,

@@ -66,8 +66,8 @@ DividedPus divide_pus(const core::Topology& topology, double busy, int usable) {
         fmt::format("a control group gives processor time for {} {}, which the command needs",
                     usable, usable == 1 ? "PU" : "PUs");
   if (!divided.impossible.empty()) divided.thieves.clear();
-  if (divided.thieves.size() > static_cast<std::size_t>(room))
-    divided.thieves.resize(static_cast<std::size_t>(room));
+  const std::size_t most = std::min<std::size_t>(kMostThieves, static_cast<std::size_t>(room));
+  if (divided.thieves.size() > most) divided.thieves.resize(most);
   return divided;
 }
 
@@ -189,7 +189,8 @@ void Ways::add_thefts(double most_seconds, const std::function<void(double)>& sh
   };
   Thieves* calculating = nullptr;
   if (divided_.impossible.empty()) {
-    calculating = &hire(divided_.thieves, kMostThiefBytes);
+    const double room = core::usable_memory_bytes().value_or(kMostThiefBytes) / 6;
+    calculating = &hire(divided_.thieves, std::min(kMostThiefBytes, std::size_t(room)));
     const Calibration calibration =
         calibrate(*calculating, divided_.victim, subject_.topology, most_seconds, show);
     limits.fault_seconds = calibration.fault_seconds;

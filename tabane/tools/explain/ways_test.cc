@@ -23,6 +23,10 @@ TEST(DividedPus, TakeAQuarterOfTheCoresFromACommandThatUsesAll) {
   EXPECT_TRUE(divided.siblings.empty());
 }
 
+TEST(DividedPus, HaveNoMoreThievesThanThereIsMemoryFor) {
+  EXPECT_EQ(divide_pus(Topology::synthetic("core:192 pu:1"), 1, 192).thieves.size(), kMostThieves);
+}
+
 TEST(DividedPus, KnowTheSiblingsThatACommandLeavesFree) {
   const auto divided = divide_pus(Topology::synthetic("core:2 pu:2"), 1, 4);
   EXPECT_EQ(divided.victim.size(), 1u);
