@@ -26,7 +26,6 @@ enum class Resource {
   threads,     // taken: their number; the undisturbed one is a level, too, with samples of 1
   huge_pages,  // taken: 1 (given)
   allocator,   // taken: 1 (given); a level for each allocator
-  prefault,    // taken: 1 (given)
   local,       // taken: 1 (given): threads and memory on one NUMA node
 };
 
@@ -41,7 +40,6 @@ struct Level {
   // The thief's speed in these runs over its speed alone: well below 1, a cache thief did not hold
   // what it was to hold.
   double own_speed = 1;
-  std::optional<double> cpu = {};  // user and system time relative to the undisturbed runs
 };
 
 // One thing that was changed, by several amounts.
@@ -131,7 +129,6 @@ struct Evidence {
   MachineLimits machine = {};
   Observed observed = {};
   std::vector<Trial> trials = {};
-  std::vector<double> given_up = {};  // time on victim_pus over that of all PUs; empty: the same
   std::vector<Run> runs = {};
   std::vector<std::string> notes = {};  // for the reader: a busy machine, PUs that are shared
   double seconds = 0;                   // that all took

@@ -38,12 +38,12 @@ constexpr double kCalibrationShare = 0.1;  // of the progress
 struct Contestant : Way {
   explicit Contestant(Way way) : Way(std::move(way)) {}
 
-  std::vector<double> speeds, cpu;  // of its thieves; relative
-  std::string failed;               // how, when it did
+  std::vector<double> speeds;  // of its thieves
+  std::string failed;          // how, when it did
 };
 
 struct Turn {
-  double seconds = 0, cpu = 0;
+  double seconds = 0;
   int order = 0;
 };
 
@@ -212,7 +212,6 @@ class Experiments {
       }
       if (observes) observed_.push_back(around.observed(run));
       turn.seconds += run.seconds / repeat_;
-      turn.cpu += (run.user_seconds + run.system_seconds) / repeat_;
     }
     return turn;
   }
@@ -253,12 +252,8 @@ class Experiments {
       Contestant& way = contestants_[i];
       const Turn& turn = turns[i];
       order[static_cast<std::size_t>(turn.order) % turns.size()] = i;
-      if (!way.failed.empty()) continue;
-      const Turn& base = base_of(turns, turn, way.resource && way.given_up);
-      const double ratio = turn.seconds / base.seconds;
-      if (way.resource) way.level.slowdowns.push_back(ratio);
-      if (!way.resource && way.given_up) evidence_.given_up.push_back(ratio);
-      if (base.cpu > 0) way.cpu.push_back(turn.cpu / base.cpu);
+      if (!way.failed.empty() || !way.resource) continue;
+      way.level.slowdowns.push_back(turn.seconds / base_of(turns, turn, way.given_up).seconds);
     }
     for (const std::size_t i : order)
       evidence_.runs.push_back({.resource = contestants_[i].resource,
@@ -279,7 +274,6 @@ class Experiments {
         if (to.levels.empty()) to.untried = way.failed;
         continue;
       }
-      if (!way.cpu.empty()) way.level.cpu = core::median(way.cpu);
       const double speed = way.speeds.empty() ? 0 : core::median(way.speeds);
       if (way.resource == Resource::cpu_time)
         way.level.taken = speed / static_cast<double>(way.thieves->size());

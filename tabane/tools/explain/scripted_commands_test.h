@@ -131,11 +131,10 @@ class Script {
     Trial huge{.resource = Resource::huge_pages,
                .levels = {{1, samples(1 - 0.8 * command_.share(Kind::faults), 1)}},
                .option = "--huge-pages"};
-    Trial prefault{.resource = Resource::prefault, .levels = {{1, samples(1, 1)}}};
     Trial allocator{.resource = Resource::allocator, .levels = {{1, samples(1, 1), "jemalloc"}}};
     Trial cold{.resource = Resource::cold,
                .levels = {{1, samples(1 + command_.share(Kind::disk), 1)}}};
-    all.trials = {bandwidth, cache, units, cpu, threads, huge, prefault, allocator, cold};
+    all.trials = {bandwidth, cache, units, cpu, threads, huge, allocator, cold};
     return all;
   }
 

@@ -271,8 +271,7 @@ class Words {
   void say_given() {
     const Trial* chosen = nullptr;
     const Level* best = nullptr;
-    for (const Resource resource :
-         {Resource::huge_pages, Resource::allocator, Resource::prefault, Resource::local}) {
+    for (const Resource resource : {Resource::huge_pages, Resource::allocator, Resource::local}) {
       const Trial* const given = trial(resource);
       if (given == nullptr) continue;
       for (const Level& level : given->levels) {
@@ -306,7 +305,6 @@ class Words {
     std::vector<std::pair<std::string, std::vector<std::string>>> reasons;
     for (const Trial& one : evidence_.trials) {
       if (!one.untried.empty()) {
-        if (one.resource == Resource::prefault) continue;  // there is no way yet
         auto same = std::ranges::find(reasons, one.untried, [](auto& each) { return each.first; });
         if (same == reasons.end()) same = reasons.insert(same, {one.untried, {}});
         same->second.emplace_back(name_of(one.resource));
@@ -345,18 +343,11 @@ const char* name_of(Kind kind) {
 }
 
 const char* name_of(Resource resource) {
-  static constexpr const char* kNames[] = {"memory bandwidth",
-                                           "shared cache",
-                                           "units of the cores",
-                                           "processor time",
-                                           "disk",
-                                           "files not in memory",
-                                           "remote memory",
-                                           "threads",
-                                           "huge pages",
-                                           "another allocator",
-                                           "prefaulted memory",
-                                           "one NUMA node"};
+  static constexpr const char* kNames[] = {
+      "memory bandwidth",  "shared cache", "units of the cores",
+      "processor time",    "disk",         "files not in memory",
+      "remote memory",     "threads",      "huge pages",
+      "another allocator", "one NUMA node"};
   return kNames[static_cast<std::size_t>(resource)];
 }
 

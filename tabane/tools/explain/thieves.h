@@ -32,8 +32,8 @@ struct Theft {
 
 class Thieves {
  public:
-  // bytes: that they may use, all together, and at least 1 MiB each; the memory is touched now. throws: as core::Region and
-  // core::PinnedPool.
+  // bytes: that they may use, all together, and at least 1 MiB each; the memory is touched now.
+  // throws: as core::Region and core::PinnedPool.
   explicit Thieves(std::span<const unsigned> pus, std::size_t bytes = 0);
   ~Thieves();
   Thieves(const Thieves&) = delete;
