@@ -9,7 +9,8 @@ A mutant that survives must be named in a comment of the part's files, "No test 
 (or missing): why", where NAME is a variable, perhaps with its operation, or a fence; else this
 exits with 1. ThreadSanitizer follows what C++ says, whatever the processor does, but knows no
 fences, and takes sequentially consistent for acquire and release. Such mutants can only die without
-it, by what the processor does: x86 lets a load pass an earlier store and nothing else.
+it, by what the processor does: x86 lets a load pass an earlier store and nothing else. Such
+meetings take nanoseconds, so the machine should have nothing else to do.
 """
 import contextlib
 import os

@@ -112,7 +112,7 @@ bool store_before_sleep(Pair& pair, int rank, int rounds) {
 TEST(Wait, LosesNoWakeUpRightBeforeSleep) {
   for (const int pus : {2, 1}) {  // with membarrier; with fences of the writers
     Pair pair(2, pus);
-    run_ranks(pair.world, [&](int rank) { return store_before_sleep(pair, rank, 3000); });
+    run_ranks(pair.world, [&](int rank) { return store_before_sleep(pair, rank, 300); });
   }
 }
 
