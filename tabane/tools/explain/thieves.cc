@@ -288,17 +288,15 @@ class CacheVictim {
   double near_ = 0, far_ = 0;
 };
 
-// end: by the tick clock. throws: NotHere.
-void require_time(double end) {
-  if (core::tick_clock().now() > end) throw NotHere("there was no time to calibrate it");
-}
+// Called before each step. throws: NotHere if it is too late; what ends the calibration.
+using GoOn = std::function<void()>;
 
 // throws: NotHere.
-std::vector<Leftover> cache_left(Thieves& thieves, CacheVictim& victim, double end) {
+std::vector<Leftover> cache_left(Thieves& thieves, CacheVictim& victim, const GoOn& go_on) {
   const auto fitting = [&] { return victim.fitting(); };
   std::vector<Leftover> left = {beside(thieves, nullptr, fitting)};
   for (const double part : {0.25, 0.5, 0.75, 1.0}) {
-    require_time(end);
+    go_on();
     const Theft theft{.what = Resource::cache, .amount = part * left.front().left};
     left.push_back(beside(thieves, &theft, fitting));
   }
@@ -308,7 +306,7 @@ std::vector<Leftover> cache_left(Thieves& thieves, CacheVictim& victim, double e
 // What threads get that read memory of their own, too large for the caches. throws: NotHere.
 std::vector<Leftover> bandwidth_left(Thieves& thieves, std::span<const unsigned> pus,
                                      const core::Topology& topology, CacheVictim* chase,
-                                     double end) {
+                                     const GoOn& go_on) {
   core::PinnedPool pool(pus);
   const double wanted =
       std::max(kFactorOverCache * last_cache_bytes(topology), static_cast<double>(kVictimBytes));
@@ -329,7 +327,7 @@ std::vector<Leftover> bandwidth_left(Thieves& thieves, std::span<const unsigned>
   };
   std::vector<Leftover> left = {beside(thieves, nullptr, rate)};
   for (const double share : {0.25, 0.5, 1.0}) {
-    require_time(end);
+    go_on();
     const Theft theft{.what = Resource::bandwidth, .amount = share};
     left.push_back(beside(thieves, &theft, rate));
     if (chase != nullptr)
@@ -353,27 +351,32 @@ Calibration calibrate(Thieves& thieves, std::span<const unsigned> pus,
                       const std::function<void(double)>& show) {
   Calibration found;
   const double end = core::tick_clock().now() + most_seconds;
+  double done = 0;
+  const GoOn go_on = [&] {
+    show(done);
+    if (core::tick_clock().now() > end) throw NotHere("there was no time to calibrate it");
+  };
   const core::ScopedBinding binding(pus[0]);
   found.fault_seconds = seconds_of_a_fault();
   std::optional<CacheVictim> chase;
   try {
-    require_time(end);
+    go_on();
     chase.emplace(topology);
     found.memory_over_cache = chase->memory_over_cache();
   } catch (const NotHere& error) {
     found.no_cache = error.what();
   }
-  show(0.3);
+  done = 0.3;
   try {
-    found.bandwidth = bandwidth_left(thieves, pus, topology, chase ? &*chase : nullptr, end);
+    found.bandwidth = bandwidth_left(thieves, pus, topology, chase ? &*chase : nullptr, go_on);
   } catch (const NotHere& error) {
     found.no_memory = error.what();
   }
-  show(0.6);
+  done = 0.6;
   try {
     if (chase && found.memory_over_cache < kClearlyFarther)
       throw NotHere("loads take as long from the memory as from the last cache");
-    if (chase) found.cache = cache_left(thieves, *chase, end);
+    if (chase) found.cache = cache_left(thieves, *chase, go_on);
   } catch (const NotHere& error) {
     found.no_cache = error.what();
   }
