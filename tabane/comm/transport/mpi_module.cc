@@ -170,21 +170,17 @@ std::optional<MpiLauncher> mpi_launcher() {
 }
 
 std::string complaint_about_task() {
-  // `task` is set for each task of a step, and `number` is then `least` or more if it is not alone.
+  // Those that say how many tasks a step has: `task` is set for each, `number` is that number. LSF
+  // and PBS tell a task only of slots and nodes, which one task may have to itself.
   struct System {
-    const char *name, *task, *number;
-    int least;
-    const char* remedy;
+    const char *name, *task, *number, *remedy;
   };
-  constexpr const char* kMpirun = "mpirun in the job's script";
-  constexpr std::array<System, 4> kSystems{
-      {{"Slurm", "SLURM_STEP_NUM_TASKS", "SLURM_STEP_NUM_TASKS", 2,
+  constexpr std::array<System, 2> kSystems{
+      {{"Slurm", "SLURM_STEP_NUM_TASKS", "SLURM_STEP_NUM_TASKS",
         "srun --mpi=pmix, or another one of those that srun --mpi=list shows"},
-       {"Flux", "FLUX_TASK_RANK", "FLUX_JOB_SIZE", 2, "flux run -o pmi=simple, or -o pmi=pmix"},
-       {"LSF", "LSF_PM_TASKID", "LSB_DJOB_NUMPROC", 2, kMpirun},
-       {"PBS", "PBS_NODENUM", "PBS_NODENUM", 1, kMpirun}}};
+       {"Flux", "FLUX_TASK_RANK", "FLUX_JOB_SIZE", "flux run -o pmi=simple, or -o pmi=pmix"}}};
   const auto found = std::ranges::find_if(kSystems, [](const System& system) {
-    return variable(system.task) != nullptr && number_in(system.number) >= system.least;
+    return variable(system.task) != nullptr && number_in(system.number) > 1;
   });
   if (found == kSystems.end() || mpi_launcher() || mpi_runs()) return "";
   return fmt::format(

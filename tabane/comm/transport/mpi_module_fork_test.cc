@@ -127,17 +127,15 @@ TEST_F(MpiModule, IsMissedByTasksThatNothingConnects) {
             "or another one of those that srun --mpi=list shows, or start one task; if each is to "
             "do a job of its own, unset SLURM_STEP_NUM_TASKS");
   const Variables flux{{"FLUX_TASK_RANK", "0"}, {"FLUX_JOB_SIZE", "2"}};
-  const Variables lsf{{"LSF_PM_TASKID", "1"}, {"LSB_DJOB_NUMPROC", "16"}};
-  const Variables pbs{{"PBS_NODENUM", "1"}};
   EXPECT_TRUE(complaint(flux).starts_with("Flux has")) << complaint(flux);
-  EXPECT_TRUE(complaint(lsf).starts_with("LSF has")) << complaint(lsf);
-  EXPECT_TRUE(complaint(pbs).starts_with("PBS has")) << complaint(pbs);
 
-  // Alone, in the job's own script, or connected.
+  // Alone, in the job's own script, connected, or perhaps alone with several slots or nodes.
   for (const Variables& none :
        {Variables{}, Variables{{"SLURM_STEP_NUM_TASKS", "1"}},
         Variables{{"SLURM_NTASKS", "8"}, {"SLURM_PROCID", "0"}}, Variables{{"FLUX_JOB_SIZE", "2"}},
-        Variables{{"LSB_DJOB_NUMPROC", "16"}}, Variables{{"PBS_NODENUM", "0"}},
+        Variables{{"FLUX_TASK_RANK", "0"}, {"FLUX_JOB_SIZE", "1"}},
+        Variables{{"LSF_PM_TASKID", "1"}, {"LSB_DJOB_NUMPROC", "16"}},
+        Variables{{"PBS_NODENUM", "1"}},
         Variables{{"SLURM_STEP_NUM_TASKS", "4"}, {"PMIX_RANK", "0"}},
         Variables{{"FLUX_TASK_RANK", "0"},
                   {"FLUX_JOB_SIZE", "2"},
