@@ -115,7 +115,7 @@ std::string_view trimmed(std::string_view text) {
 // The bytes of a field that begins with a quote, up to behind its closing quote, where a quote in
 // it is doubled (RFC 4180); 0 if it does not end on its line. word: what is in it.
 std::size_t read_quoted(std::string_view text, std::string& word) {
-  for (std::size_t i = 1; i < text.size() && text[i] != '\n'; ++i) {
+  for (std::size_t i = 1; i < text.size() && text[i] != '\n' && text[i] != '\r'; ++i) {
     if (text[i] == '"' && text.substr(i + 1, 1) != "\"") return i + 1;
     i += text[i] == '"';
     word += text[i];

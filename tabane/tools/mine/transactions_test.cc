@@ -74,6 +74,8 @@ TEST_F(Fimi, WordsAreNumberedAsTheyAreFirstSeen) {
                        ','),
             std::pair(Transactions{{0, 1, 2}, {2, 3}, {0, 4}},
                       Names{"milk, whole", "6\" pan", "rolls", "\"open", "4\" pan"}));
+  EXPECT_EQ(read_words("\"open\rrolls\",milk\r", ','),
+            std::pair(Transactions{{0}, {1, 2}}, Names{"\"open", "rolls\"", "milk"}));
   EXPECT_EQ(read_words("\"a b\"\n", ' '), std::pair(Transactions{{0, 1}}, Names{"\"a", "b\""}));
   EXPECT_EQ(read_words("a,b\tc\n", '\t'), std::pair(Transactions{{0, 1}}, Names{"a,b", "c"}));
   EXPECT_TRUE(FimiFile(file("1 2\n")).item_names().words.empty());
