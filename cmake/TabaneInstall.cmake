@@ -38,7 +38,7 @@ install(TARGETS tabane RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
 set(generated ${PROJECT_BINARY_DIR}/documents)
 add_custom_command(
   OUTPUT ${generated}/tabane.1 ${generated}/tabane ${generated}/_tabane ${generated}/tabane.fish
-  COMMAND ${CMAKE_COMMAND} -E rm -rf ${generated}/man1  # pages of verbs that are no more
+  COMMAND ${CMAKE_COMMAND} -E rm -rf ${generated}/man1  # pages of removed verbs
   COMMAND tabane generate-docs man --template ${PROJECT_SOURCE_DIR}/docs/tabane.1.in
           -o ${generated}/tabane.1
   COMMAND tabane generate-docs man-pages --template ${PROJECT_SOURCE_DIR}/docs/tabane.1.in

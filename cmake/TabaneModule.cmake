@@ -67,7 +67,7 @@ endfunction()
 # What programs load and do not link, and where it is, see core/loadable_module.h.
 add_custom_target(tabane_loaded)
 set(CMAKE_LIBRARY_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/lib)
-if(TABANE_PACKAGE)  # the program knows no build folder: there it finds them beside itself
+if(TABANE_PACKAGE)  # the program knows no build folder: there it finds them next to itself
   set(CMAKE_LIBRARY_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR})
   add_compile_options(-ffile-prefix-map=${PROJECT_SOURCE_DIR}/=)
 endif()

@@ -17,8 +17,8 @@ while read -r file; do
   while read -r symbols version; do
     [ "$(printf '%s\n' "${newest[$symbols]}" "$version" | sort -V | tail -1)" = \
       "${newest[$symbols]}" ] || complain "$file needs ${symbols}_$version"
-  done < <(readelf -WV "$file" | grep -oE '\b(GLIBC|GLIBCXX|CXXABI|GCC)_[0-9][0-9.]*' |
-    sort -u | tr _ ' ')
+  done < <(readelf -WV "$file" |
+    grep -oE '\b((GLIBC|GLIBCXX|CXXABI|GCC)_[0-9][0-9.]*|GLIBC_ABI_\w+)' | sort -u | sed 's/_/ /')
   while read -r library; do
     [[ $library =~ ^($host) ]] || [ -e "$1/lib/tabane/$library" ] ||
       [[ $file =~ /libtabane_[^/]*$ && $library =~ ^$optional ]] ||

@@ -4,10 +4,12 @@
 # usage: packaging/make.sh [BUILD]
 #
 # BUILD is build-package by default; the packages are in BUILD/packages. Equal sources give equal
-# bytes: the time that packages name is SOURCE_DATE_EPOCH, by default that of the last commit.
+# bytes: the time that packages name is SOURCE_DATE_EPOCH, by default that of the last commit, or,
+# without git, of the last change to CHANGELOG.md.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 build=$(realpath -m "${1:-build-package}")
+[[ $build != *[[:space:]]* ]] || { echo "$build: the path must have no blanks" >&2; exit 2; }
 packages=$build/packages
 SOURCE_DATE_EPOCH=${SOURCE_DATE_EPOCH:-$(git log -1 --format=%ct 2>/dev/null ||
   stat -c %Y CHANGELOG.md)}

@@ -9,7 +9,7 @@ class Tabane(CMakePackage):
     license("MIT")
     version("0.1.0")
 
-    variant("mpi", default=True, description="Ranks that mpirun starts")
+    variant("mpi", default=True, description="MPI of Spack, not one of the system")
     variant("opencl", default=False, description="Coprocessors")
     variant("figures", default=True, description="Reports with drawings")
     variant("tests", default=False, description="Build the tests")

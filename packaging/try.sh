@@ -14,6 +14,8 @@ packages=$(realpath "${1:-build-package/packages}")
 debian=http://deb.debian.org/debian
 here=$(mktemp -d)
 trap 'rm -rf "$here"' EXIT
+[[ $packages$here != *[[:space:]]* ]] ||
+  { echo "$packages, $here: the paths must have no blanks" >&2; exit 2; }
 chmod 755 "$here"  # apt reads keys as another user
 
 cat >"$here/tarball" <<'TRY'
@@ -55,10 +57,11 @@ tabane survey --quick -o /tmp/report >/tmp/said 2>&1 || { cat /tmp/said; exit 1;
 grep -q '</html>' /tmp/report/report.html
 c++ -std=c++20 hello_limits.cc $(pkg-config --cflags --libs tabane) -o /tmp/hello
 /tmp/hello | grep '^ratio'
-apt-get install -qy --no-install-recommends ./tabane-openmpi_*.deb openmpi-bin >log 2>&1
+apt-get install -qy --no-install-recommends ./tabane-openmpi_*.deb openmpi-bin >log 2>&1 ||
+  { cat log; exit 1; }
 export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
 mpirun --oversubscribe -n 4 tabane linpack -n 100 -q
-apt-get purge -qy tabane libtabane-dev tabane-doc >log 2>&1
+apt-get purge -qy tabane libtabane-dev tabane-doc >log 2>&1 || { cat log; exit 1; }
 if find /usr -name '*tabane*' | grep .; then exit 1; fi
 TRY
 

@@ -115,7 +115,7 @@ def undocumented(complaints, reasons):
 def dead_links(site):
     """Yields the links of all pages to files or headings that do not exist."""
     pages = {path: path.read_text() for path in site.rglob("*.html")
-             if "reference" not in path.parts}
+             if "reference" not in path.relative_to(site).parts}
     for path, text in pages.items():
         for link in re.findall(r'\b(?:href|src)="([^"]*)"', text):
             file, _, anchor = link.partition("#")

@@ -8,9 +8,9 @@
 #include <algorithm>
 #include <cerrno>
 #include <filesystem>
-#include <thread>
 #include <vector>
 
+#include "tabane/core/binding.h"
 #include "tabane/core/error.h"
 #include "tabane/core/file.h"
 #include "tabane/core/output_file.h"
@@ -268,8 +268,8 @@ void place_directory(const Request& request, Places& places) {
     require_parent(out);
     places.out_path = out;
   }
-  const unsigned threads =
-      request.threads > 0 ? request.threads : std::thread::hardware_concurrency();
+  const auto threads =
+      request.threads > 0 ? request.threads : static_cast<unsigned>(core::thread_binding().size());
   places.tree = scan(places.in_root.get(), request.selection, wanted_temporaries(request),
                      request.is_sealed() && !request.hide_names, request.update, threads);
   if (request.encrypts()) require_free_name(request, places.in_root.get());
