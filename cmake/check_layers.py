@@ -4,8 +4,8 @@
 usage: check_layers.py [FILE…]        checks these sources (paths from the repository root)
        check_layers.py --self-test    proves that each rule fires, and stays quiet where it must
 
-Inside a module, includes point to the same room or to one above it; rooms.txt has the rooms. Of some
-modules, no chain of files, each of which includes the next, is longer than FLOORS says.
+Inside a module, includes point to the same room or to one above it; rooms.txt has the rooms. Of
+some modules, no chain of files, each of which includes the next, is longer than FLOORS says.
 Tests (x_test.cc, x_fork_test.cc, tests/), questions (bench.cc, bench_x.cc, bench/) and examples/
 may include and call anything.
 """
