@@ -183,20 +183,18 @@ def room_findings(path, text, modules):
 
 def longest_chain(module, texts):
     """Returns the longest chain of files of a module, without suffixes; {path: text}."""
-    below, chains = {}, {}
+    below = {}
     for path, text in texts.items():
         if path.startswith(f"tabane/{module}/") and not is_free(path):
             names = map(INCLUDE.match, without(text, strings=False).split("\n"))
             below.setdefault(path.rpartition(".")[0], set()).update(
                 name.group(2).rpartition(".")[0] for name in names if name)
 
-    def chain_from(here, on_the_way=()):
-        if here not in chains:
-            others = below[here] - {here, *on_the_way} & below.keys()
-            longest = max((chain_from(there, (*on_the_way, here)) for there in sorted(others)),
-                          key=len, default=[])
-            chains[here] = [here, *longest]
-        return chains[here]
+    def chain_from(here, on_the_way=frozenset()):
+        on_the_way |= {here}
+        others = below[here] & below.keys() - on_the_way
+        return [here, *max((chain_from(there, on_the_way) for there in sorted(others)),
+                           key=len, default=[])]
     return max(map(chain_from, sorted(below)), key=len, default=[])
 
 
@@ -345,6 +343,7 @@ CHAIN_CASES = [
     ({"a.h": "", "a.cc": "a.h", "b.h": "a.h"}, 2),
     ({"a.h": "", "b.h": "a.h", "b.cc": "b.h", "c.cc": "b.h", "c_test.cc": "c.h", "d.cc": "a.h"}, 3),
     ({"a.h": "b.h", "b.h": "a.h"}, 2),
+    ({"a.h": "b.h", "a.cc": "c.h", "b.h": "a.h", "c.h": ""}, 3),
 ]
 
 
