@@ -104,7 +104,7 @@ struct World::RankRecord {
     return text != nullptr && *text != '\0' ? text : call.load(std::memory_order_relaxed);
   }
   std::atomic<bool> claimed{false}, written{false}, usage_error{false};
-  // Of fail(): plain memory, published by Head::failed_rank.
+  // Of fail(): plain memory, published by `written`.
   pid_t lost_pid = 0;
   const char* lost_phase = nullptr;
   char how[256] = {};
@@ -181,22 +181,24 @@ std::atomic<const char*>& World::call(int rank) { return record(rank).call; }
 
 void World::fail(int rank, pid_t pid, std::string_view how) {
   RankRecord& lost = record(rank);
-  // Several may say it at once: one writes, and the others wait for it, lest they publish a part;
-  // but not for long, as it may have died.
+  // Several may say it at once: one writes, and the others wait for it, but not for long, as it may
+  // have died or be stopped: then it is known only that the rank is lost.
   const bool is_first = !failed();
-  if (is_first && !lost.claimed.exchange(true)) {
+  if (is_first && !lost.claimed.exchange(true, std::memory_order_relaxed)) {
     lost.lost_pid = pid;
     lost.lost_phase = lost.doing();
     const std::size_t length = std::min(how.size(), sizeof(lost.how) - 1);
     std::memcpy(lost.how, how.data(), length);
     lost.how[length] = '\0';
-    lost.written.store(true, std::memory_order_release);  // with the load below
+    lost.written.store(true, std::memory_order_release);  // with the acquire in throw_failed()
   }
-  for (int i = 0; is_first && i < 1000 && !lost.written.load(std::memory_order_acquire); ++i) {
+  for (int i = 0; is_first && i < 1000 && !lost.written.load(std::memory_order_relaxed); ++i) {
     usleep(100);
   }
+  // With the load in throw_failed(): whoever sees it sees `written` as it was seen here. No test
+  // can see failed_rank.compare_exchange_strong or failed_rank.load weaker: x86 keeps that order.
   int none = -1;
-  head_->failed_rank.compare_exchange_strong(none, rank);  // with the load in throw_failed()
+  head_->failed_rank.compare_exchange_strong(none, rank);
   lost.state.store(RankState::failed);
   for (int other = 0; other < ranks(); ++other) ring(doorbell(other));
 }
@@ -231,6 +233,9 @@ std::optional<int> World::abort_code() const {
 void World::throw_failed() const {
   const int rank = head_->failed_rank.load(std::memory_order_acquire);
   const RankRecord& lost = record(rank);
+  if (!lost.written.load(std::memory_order_acquire)) {
+    throw core::LostError(rank, pid(rank), phase(rank), "why is not known");
+  }
   throw core::LostError(rank, lost.lost_pid, text_of(lost.lost_phase), lost.how);
 }
 
