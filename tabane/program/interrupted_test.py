@@ -15,6 +15,7 @@ VERBS = {
     "time, setup": ["time", "-q", "--setup", "sleep 60", "true"],
     "tune": ["tune", "-q", "--", "sleep", "60"],
     "tune --collectives": ["tune", "-q", "--collectives"],
+    "explain": ["explain", "-q", "--", "sleep", "60"],
     "study": ["study", "ha8000", "-q"],
     "survey": ["survey", "-q"],
 }

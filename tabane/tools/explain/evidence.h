@@ -67,11 +67,11 @@ inline constexpr std::size_t kDoings = 9;
 
 using Looks = std::array<int, kDoings>;  // how often each was seen
 
-// One thread of any of the command's processes, over all looks at one undisturbed run.
+// One thread of any of the command's processes, over all looks at undisturbed runs.
 struct ThreadSeen {
   std::string name = {};  // of its program
   std::int64_t process = 0;
-  double cpu_seconds = 0;  // as last seen
+  double cpu_seconds = 0;  // as last seen, of all these runs
   Looks looks = {};
   int alone = 0;  // of these: it ran, and no other thread of the command did
 
@@ -79,9 +79,9 @@ struct ThreadSeen {
   int seen() const { return std::accumulate(looks.begin(), looks.end(), 0); }
 };
 
-// How many threads did what at one moment of an undisturbed run.
+// How many threads did what at one moment of the undisturbed runs.
 struct Moment {
-  double seconds = 0;  // since the start
+  double seconds = 0;  // since the start of the first
   Looks threads = {};
 
   int operator()(Doing doing) const { return threads[static_cast<std::size_t>(doing)]; }
@@ -89,21 +89,13 @@ struct Moment {
 
 // Of the undisturbed runs: medians over them, of all threads together. Null: not known.
 struct Observed {
-  std::vector<double> seconds = {};  // wall time of each, in order
+  std::vector<double> seconds = {};  // wall time of each sample, in order
   double user = 0, system = 0;       // seconds
-  double minor_faults = 0, major_faults = 0;
-  double voluntary_switches = 0, involuntary_switches = 0;
-  std::optional<double> peak_bytes = {};
-  std::optional<double> queue_delay = {}, disk_delay = {};  // seconds of waiting for PUs, for disks
-  std::optional<double> throttled = {};                     // seconds that a quota stopped it
-  std::optional<double> stolen = {};      // share of the PUs' time that other guests had
-  std::optional<double> others_pus = {};  // PUs busy with other programs meanwhile
-  std::optional<double> pressure_cpu = {}, pressure_memory = {}, pressure_io = {};  // PSI, shares
-  std::optional<double> read_bytes = {}, written_bytes = {};                        // of disks
-  std::optional<double> passed_bytes = {};  // by read and write, whatever they read from
-  std::vector<ThreadSeen> threads = {};     // of the run with the most looks
-  std::vector<Moment> moments = {};         // of the same run, in order
-  core::Counts counts = {};                 // where the system allows it
+  double minor_faults = 0;
+  std::optional<double> disk_bytes = {};  // read and written
+  std::vector<ThreadSeen> threads = {};   // of all runs that were watched, equal ones as one
+  std::vector<Moment> moments = {};       // of the same runs, one after the other
+  core::Counts counts = {};               // of one run, where the system allows it
 };
 
 struct MachineLimits {

@@ -12,7 +12,9 @@
 #include "tabane/core/clock.h"
 #include "tabane/core/error.h"
 #include "tabane/core/measurement.h"
+#include "tabane/core/system_files.h"
 #include "tabane/core/units.h"
+#include "tabane/lab/survey/disturbances.h"
 #include "tabane/program/args.h"
 #include "tabane/program/output.h"
 #include "tabane/tools/explain/observe.h"
@@ -20,18 +22,28 @@
 namespace tabane::lab::explain {
 namespace {
 
-constexpr double kTooShort = 20e-3, kSample = 0.1;  // seconds: shorter runs are repeated
 constexpr double kTimeoutFactor = 20, kLeastTimeout = 10;
-constexpr double kBusyShare = 0.1;         // of the PUs, by others: worth a word
-constexpr double kUsesDisk = 1 << 20;      // bytes
-constexpr double kAroundARun = 2e-3;       // seconds
-constexpr double kCalibrationTime = 0.3;   // of what is left, at most
-constexpr double kCalibrationShare = 0.1;  // of the progress
+constexpr double kDisturbedFactor = 3, kLeastDisturbed = 1;  // the same, where time is up
+constexpr std::size_t kLooks = 50;                           // at undisturbed runs
+constexpr int kFewestUnknown = 10;                           // looks, worth a word
+constexpr double kWatchShare = 0.1;                          // of all time, at most
+constexpr double kBusyShare = 0.1;                           // of the PUs, by others: worth a word
+constexpr double kUsesDisk = 1 << 20;                        // bytes
+constexpr double kAroundARun = 2e-3;                         // seconds
+constexpr double kCalibrationTime = 0.3;                     // of what is left, at most
+constexpr double kCalibrationShare = 0.1;                    // of the progress
 
 [[noreturn]] void fail(const std::string& sentence, const ChildRun& run) {
   throw program::WithLines<core::Error>(
       sentence + ": " + how_it_ended(run),
       run.errors.empty() ? "" : "it wrote to stderr:\n" + run.errors);
+}
+
+std::optional<double> disk_bytes() {
+  const core::SystemFiles files;
+  const auto read = files.field_number("/proc/self/io", "read_bytes");
+  const auto written = files.field_number("/proc/self/io", "write_bytes");
+  return read && written ? std::optional(*read + *written) : std::nullopt;
 }
 
 // A way, and what its runs showed.
@@ -79,17 +91,20 @@ class Experiments {
   double sample_seconds() const { return run_seconds_ * repeat_ + kAroundARun; }
 
   void show(const std::string& what, double done, double left) {
-    if (hooks_.stop_requested()) throw Stopped();
+    hooks_.throw_if_stopped();
     hooks_.progress(what, done, left);
   }
 
-  ChildRun run_once(const ChildCommand& command, core::Counters* counters = nullptr) const {
-    if (!request_.prepare.empty()) {
-      const ChildRun prepared =
-          run_child(command_of_line(request_.prepare), {.stop_requested = hooks_.stop_requested});
-      if (!prepared.ok()) fail(fmt::format("--prepare '{}'", request_.prepare), prepared);
-    }
-    return run_child(command, {.timeout_seconds = timeout_,
+  void prepare() const {
+    if (request_.prepare.empty()) return;
+    const ChildRun prepared =
+        run_child(command_of_line(request_.prepare), {.stop_requested = hooks_.stop_requested});
+    if (!prepared.ok()) fail(fmt::format("--prepare '{}'", request_.prepare), prepared);
+  }
+
+  ChildRun run_once(const ChildCommand& command, double timeout,
+                    core::Counters* counters = nullptr) const {
+    return run_child(command, {.timeout_seconds = timeout,
                                .stop_requested = hooks_.stop_requested,
                                .most_kept_bytes = 0,
                                .counters = counters});
@@ -104,10 +119,10 @@ class Experiments {
 
   void try_out() {
     const ChildCommand command = subject_.command(subject_.own_threads());
-    timeout_ = request_.seconds;
     show("the command as it is", 0, -1);
+    prepare();
     const OthersLoad others;
-    const ChildRun first = run_once(command);
+    const ChildRun first = run_once(command, request_.seconds);
     if (first.timed_out) fail("the command takes all of --time", first);
     if (!first.ok()) fail("the command fails", first);
     if (first.left_processes)
@@ -121,29 +136,42 @@ class Experiments {
       hooks_.on_plan(evidence_.notes.back());
     }
     timeout_ = std::max(kLeastTimeout, kTimeoutFactor * first.seconds);
-    if (first.seconds < kTooShort) {
-      repeat_ = static_cast<int>(std::ceil(kSample / std::max(first.seconds, 1e-4)));
+    repeat_ = runs_in_a_sample(first.seconds);
+    if (repeat_ > 1)
       evidence_.notes.push_back(fmt::format("One run takes {}, so a sample is {} runs.",
                                             core::format_seconds(first.seconds), repeat_));
+    do {
+      watch(command);
+    } while (evidence_.observed.moments.size() < kLooks &&
+             elapsed() < kWatchShare * request_.seconds);
+    int waits = 0, unknown = 0;
+    for (const Moment& moment : evidence_.observed.moments) {
+      unknown += moment(Doing::other);
+      for (std::size_t i = 2; i < kDoings; ++i) waits += moment.threads[i];
     }
-    watch(command);
-  }
-
-  void watch(const ChildCommand& command) {
-    const Around around;
-    Watch watch;
-    const ChildRun run = run_once(command);
-    watch.finish(watched_, subject_.files);
-    require_again(run);
-    const Observed counted = around.observed(run);
-    run_seconds_ = run.seconds;
-    subject_.uses_disk =
-        counted.read_bytes.value_or(0) + counted.written_bytes.value_or(0) >= kUsesDisk;
-    subject_.busy_pus = (run.user_seconds + run.system_seconds) / std::max(run.seconds, 1e-9);
+    if (unknown >= kFewestUnknown && 2 * unknown > waits)
+      evidence_.notes.emplace_back(
+          "What its threads wait for is mostly not known: the system does not tell.");
     for (const std::string& word : command.arguments)
       if (std::error_code none; std::filesystem::is_regular_file(word, none))
         subject_.files.insert(word);
     if (!request_.input.empty()) subject_.files.insert(request_.input);
+  }
+
+  void watch(const ChildCommand& command) {
+    show("the command as it is", 0, -1);
+    prepare();
+    Observed& observed = evidence_.observed;
+    const std::optional<double> before = disk_bytes();
+    Watch watch;
+    const ChildRun run = run_once(command, timeout_);
+    watch.finish(observed, subject_.files);
+    require_again(run);
+    if (const auto after = disk_bytes(); after && before)
+      observed.disk_bytes = std::max(observed.disk_bytes.value_or(0), *after - *before);
+    run_seconds_ = run.seconds;
+    subject_.uses_disk = observed.disk_bytes.value_or(0) >= kUsesDisk;
+    subject_.busy_pus = (run.user_seconds + run.system_seconds) / std::max(run.seconds, 1e-9);
   }
 
   // ---- rounds ----
@@ -202,26 +230,29 @@ class Experiments {
     Turn turn{.order = turns_++};
     const bool observes = !way.resource && !way.given_up;
     for (int i = 0; i < repeat_ && way.failed.empty(); ++i) {
+      prepare();
       way.before();
-      const Around around;
       const ChildRun run = run_beside_thieves(way, observes ? &counters_ : nullptr);
       const bool slowed_down = run.timed_out && way.thieves != nullptr;
       if (!run.ok() && !slowed_down) {
         if (!way.resource) require_again(run);
         way.failed = "the command fails then: " + how_it_ended(run);
       }
-      if (observes) observed_.push_back(around.observed(run));
+      if (observes) undisturbed_.push_back(run);
       turn.seconds += run.seconds / repeat_;
     }
+    if (observes) evidence_.observed.seconds.push_back(turn.seconds);
     return turn;
   }
 
   ChildRun run_beside_thieves(Contestant& way, core::Counters* counters) {
-    if (way.thieves == nullptr) return run_once(way.command, counters);
+    if (way.thieves == nullptr) return run_once(way.command, timeout_, counters);
+    const double left =
+        std::max({kDisturbedFactor * run_seconds_, kLeastDisturbed, request_.seconds - elapsed()});
     way.thieves->begin(way.theft);
     ChildRun run;
     try {
-      run = run_once(way.command);
+      run = run_once(way.command, std::min(timeout_, left));
     } catch (...) {
       way.thieves->end();
       throw;
@@ -255,18 +286,25 @@ class Experiments {
       if (!way.failed.empty() || !way.resource) continue;
       way.level.slowdowns.push_back(turn.seconds / base_of(turns, turn, way.given_up).seconds);
     }
-    for (const std::size_t i : order)
+    for (const std::size_t i : order) {
+      if (!contestants_[i].failed.empty()) continue;
       evidence_.runs.push_back({.resource = contestants_[i].resource,
                                 .taken = contestants_[i].level.taken,
                                 .seconds = turns[i].seconds,
                                 .given_up = contestants_[i].given_up});
+    }
   }
 
   void collect() {
-    evidence_.observed = median_of(observed_);
-    evidence_.observed.threads = std::move(watched_.threads);
-    evidence_.observed.moments = std::move(watched_.moments);
-    evidence_.observed.queue_delay = watched_.queue_delay;
+    const auto median = [&](double ChildRun::*figure) {
+      std::vector<double> figures;
+      for (const ChildRun& run : undisturbed_) figures.push_back(run.*figure);
+      return core::median(figures);
+    };
+    evidence_.observed.user = median(&ChildRun::user_seconds);
+    evidence_.observed.system = median(&ChildRun::system_seconds);
+    evidence_.observed.minor_faults = median(&ChildRun::minor_faults);
+    evidence_.observed.counts = undisturbed_.back().counts;
     for (Contestant& way : contestants_) {
       if (!way.resource) continue;
       Trial& to = trial(*way.resource);
@@ -274,7 +312,7 @@ class Experiments {
         if (to.levels.empty()) to.untried = way.failed;
         continue;
       }
-      const double speed = way.speeds.empty() ? 0 : core::median(way.speeds);
+      const double speed = way.speeds.empty() ? 0 : core::mean(way.speeds);
       if (way.resource == Resource::cpu_time)
         way.level.taken = speed / static_cast<double>(way.thieves->size());
       if (way.alone > 0) way.level.own_speed = speed / way.alone;
@@ -299,8 +337,7 @@ class Experiments {
   Evidence evidence_;
   double timeout_ = 0, run_seconds_ = 0;
   int repeat_ = 1;
-  Observed watched_;
-  std::vector<Observed> observed_;
+  std::vector<ChildRun> undisturbed_;
   core::Counters counters_{core::Counted::programs};
   std::optional<Ways> ways_;
   std::vector<Contestant> contestants_;

@@ -219,21 +219,7 @@ void add_observed(Record& record, const Observed& observed) {
       {"user time", observed.user, "s"},
       {"system time", observed.system, "s"},
       {"page faults", observed.minor_faults, "1"},
-      {"page faults that read a disk", observed.major_faults, "1"},
-      {"switches by waiting", observed.voluntary_switches, "1"},
-      {"switches by others", observed.involuntary_switches, "1"},
-      {"largest resident memory", observed.peak_bytes, "B"},
-      {"waited for PUs, all threads together", observed.queue_delay, "s"},
-      {"waited for disks, all threads together", observed.disk_delay, "s"},
-      {"stopped by a quota", observed.throttled, "s"},
-      {"time taken by other virtual machines", observed.stolen, "share"},
-      {"PUs busy with other programs", observed.others_pus, "ratio"},
-      {"pressure on processors", observed.pressure_cpu, "share"},
-      {"pressure on memory", observed.pressure_memory, "share"},
-      {"pressure on disks", observed.pressure_io, "share"},
-      {"read from disks", observed.read_bytes, "B"},
-      {"written to disks", observed.written_bytes, "B"},
-      {"read and written by calls", observed.passed_bytes, "B"}};
+      {"read and written on disks", observed.disk_bytes, "B"}};
   for (const auto& [what, value, unit] : all)
     if (value) rows.rows.push_back({what, *value == 0 ? Entry("0") : Entry(value, unit)});
   add_table(record, "Undisturbed", std::move(rows), "");

@@ -29,6 +29,18 @@ class InFolder(unittest.TestCase):
                               capture_output=True, timeout=120, env=self.environment,
                               preexec_fn=lambda: os.sched_setaffinity(0, some))
 
+    def start(self, *arguments, pus=1):
+        some = sorted(os.sched_getaffinity(0))[:pus]
+        return subprocess.Popen([TABANE, "explain", "-q", *arguments], cwd=self.path, text=True,
+                                stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+                                env=self.environment,
+                                preexec_fn=lambda: os.sched_setaffinity(0, some))
+
+    def wait_for(self, tabane, holds):
+        while not holds():
+            self.assertIsNone(tabane.poll(), "tabane has ended")
+            time.sleep(0.01)
+
     def record(self, *arguments):
         result = self.explain("--json", *arguments)
         self.assertEqual(result.returncode, 0, result.stderr)
@@ -57,10 +69,12 @@ class Command(InFolder):
         return (self.path / "log").read_text().split()
 
     def test_gets_its_threads(self):
-        self.explain("--time", "2s", "-t", "1,3", "--", "sh", "-c",
-                     "echo {threads} >> log; sleep 0.02")
-        self.assertIn("1", self.runs())
-        self.assertIn("3", self.runs())
+        log = self.path / "log"
+        with self.start("--time", "60s", "-t", "1,3", "--", "sh", "-c",
+                        "echo {threads} >> log; sleep 0.02") as tabane:
+            self.wait_for(tabane, lambda: log.exists() and {"1", "3"} <= set(self.runs()))
+            tabane.send_signal(signal.SIGINT)
+            tabane.communicate(timeout=60)
 
     def test_is_prepared_before_each_run(self):
         result = self.explain("--time", "1s", "--prepare", "echo p >> log", "--", "sh", "-c",
@@ -122,25 +136,26 @@ class Stop(InFolder):
     def stopped(self, number):
         """Stops tabane in the middle of its runs, and returns its exit code."""
         log = self.path / "log"
-        one = sorted(os.sched_getaffinity(0))[:1]
-        with subprocess.Popen([TABANE, "explain", "-q", "--", "sh", "-c",
-                               "echo r >> log; sleep 0.05; sleep 0.05"], cwd=self.path, text=True,
-                              stdout=subprocess.PIPE, stderr=subprocess.PIPE,
-                              preexec_fn=lambda: os.sched_setaffinity(0, one)) as tabane:
-            while not log.exists() or len(log.read_text().split()) < 6:
-                time.sleep(0.01)
-            children = []
-            while not children:  # it may be between two runs
-                path = Path(f"/proc/{tabane.pid}/task/{tabane.pid}/children")
-                children = path.read_text().split()
+        children = []
+
+        def runs():  # it may be between two runs
+            path = Path(f"/proc/{tabane.pid}/task/{tabane.pid}/children")
+            children[:] = path.read_text().split()
+            return children and log.exists() and len(log.read_text().split()) >= 6
+
+        with self.start("--", "sh", "-c", "echo r >> log; sleep 0.05; sleep 0.05",
+                        pus=2) as tabane:
+            self.wait_for(tabane, runs)
             tabane.send_signal(number)
             tabane.communicate(timeout=60)
         runs = log.read_text()
         time.sleep(0.3)
         self.assertEqual(log.read_text(), runs)
         for child in children:  # a zombie has no command line
-            line = Path(f"/proc/{child}/cmdline")
-            self.assertFalse(line.exists() and b"log" in line.read_bytes())
+            try:
+                self.assertNotIn(b"log", Path(f"/proc/{child}/cmdline").read_bytes())
+            except OSError:  # it has gone
+                pass
         return tabane.returncode
 
     def test_by_the_user_ends_the_command(self):

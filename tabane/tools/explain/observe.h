@@ -1,4 +1,4 @@
-// What the system tells of a command and of the machine while it runs undisturbed.
+// What the threads of a command do while it runs undisturbed.
 #pragma once
 
 #include <sys/types.h>
@@ -11,8 +11,6 @@
 #include <vector>
 
 #include "tabane/core/system_files.h"
-#include "tabane/lab/commands/child.h"
-#include "tabane/lab/survey/disturbances.h"
 #include "tabane/tools/explain/evidence.h"
 
 namespace tabane::lab::explain {
@@ -34,11 +32,9 @@ std::vector<ThreadLook> look_at_children_of(pid_t thread, const core::SystemFile
 class Watch {
  public:
   explicit Watch(core::SystemFiles files = core::SystemFiles());
-  ~Watch();
-  Watch(const Watch&) = delete;
-  Watch& operator=(const Watch&) = delete;
 
-  // Ends it. Fills threads, moments and delays; the files are regular ones that were open.
+  int looks() const { return looks_; }
+  // Ends it. Adds to threads and moments; the files are regular ones that were open.
   void finish(Observed& observed, std::set<std::string>& open_files);
 
  private:
@@ -46,40 +42,17 @@ class Watch {
     ThreadSeen seen;
     double queue_seconds = 0;
   };
-  void run();
+  void run(const std::stop_token& stop);
   void look(double seconds);
   void look_for_files(const std::vector<ThreadLook>& looks);
-  void stop();
 
   core::SystemFiles files_;
   pid_t parent_;
-  std::atomic<bool> stop_{false};
+  std::atomic<int> looks_{0};
   std::map<pid_t, Track> tracks_;
   std::vector<Moment> moments_;
   std::set<std::string> open_files_;
-  std::thread thread_;
+  std::jthread thread_;
 };
-
-// What the system counts around one undisturbed run.
-class Around {
- public:
-  explicit Around(core::SystemFiles files = core::SystemFiles());
-  // throws: nothing; what is not known is null.
-  Observed observed(const ChildRun& run) const;
-
- private:
-  struct Counted {
-    Observed counters;  // since the system started, or this process
-    double ticks = 0;   // of all PUs
-  };
-  Counted count() const;
-
-  core::SystemFiles files_;
-  OthersLoad others_;
-  Counted before_;
-};
-
-// Medians of what is known; threads and moments are those of the run with the most looks.
-Observed median_of(const std::vector<Observed>& runs);
 
 }  // namespace tabane::lab::explain

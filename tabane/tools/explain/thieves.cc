@@ -14,6 +14,7 @@
 #include "tabane/core/error.h"
 #include "tabane/core/measurement.h"
 #include "tabane/core/temporary_file.h"
+#include "tabane/core/units.h"
 #include "tabane/lab/probes/chase.h"
 #include "tabane/lab/probes/common.h"
 #include "tabane/simd/elementwise.h"
@@ -23,7 +24,8 @@
 namespace tabane::lab::explain {
 namespace {
 
-constexpr std::size_t kMiB = std::size_t{1} << 20;
+using core::kMiB;
+
 const core::MemoryOptions kLarge{.pages = core::PageSize::huge, .copied_by_forks = false};
 
 constexpr std::size_t kChunk = 128 << 10;      // bytes between two looks at the clock
@@ -77,13 +79,10 @@ std::function<double()> take_bandwidth(double share, std::span<double> memory) {
 
 std::function<double()> take_processor_time(double share) {
   return [share, begin = core::tick_clock().now(), used = thread_seconds()]() mutable {
-    const double taken = thread_seconds() - used;
-    if (taken > share * (core::tick_clock().now() - begin)) {
-      sleep_until_next(kPeriod);
-      return 0.0;
-    }
+    const double before = thread_seconds();
+    if (before - used > share * (core::tick_clock().now() - begin)) sleep_until_next(kPeriod);
     core::keep(simd::peak_fma<double>(kCalculations));
-    return thread_seconds() - used - taken;
+    return thread_seconds() - before;
   };
 }
 
@@ -163,7 +162,9 @@ void Thieves::steal(std::size_t thread, const Theft& theft) {
   }
   arrive();
   const double begin = core::tick_clock().now();
-  while (!stop_.load(std::memory_order_relaxed)) done += step();
+  do {
+    done += step();
+  } while (!stop_.load(std::memory_order_relaxed));
   share.seconds = core::tick_clock().now() - begin;
   share.done = done;
 }
@@ -294,6 +295,7 @@ using GoOn = std::function<void()>;
 // throws: NotHere.
 std::vector<Leftover> cache_left(Thieves& thieves, CacheVictim& victim, const GoOn& go_on) {
   const auto fitting = [&] { return victim.fitting(); };
+  go_on();
   std::vector<Leftover> left = {beside(thieves, nullptr, fitting)};
   for (const double part : {0.25, 0.5, 0.75, 1.0}) {
     go_on();
@@ -307,6 +309,7 @@ std::vector<Leftover> cache_left(Thieves& thieves, CacheVictim& victim, const Go
 std::vector<Leftover> bandwidth_left(Thieves& thieves, std::span<const unsigned> pus,
                                      const core::Topology& topology, CacheVictim* chase,
                                      const GoOn& go_on) {
+  go_on();
   core::PinnedPool pool(pus);
   const double wanted =
       std::max(kFactorOverCache * last_cache_bytes(topology), static_cast<double>(kVictimBytes));
@@ -336,6 +339,8 @@ std::vector<Leftover> bandwidth_left(Thieves& thieves, std::span<const unsigned>
   return left;
 }
 
+}  // namespace
+
 double seconds_of_a_fault() {
   constexpr std::size_t kBytes = 4 * kMiB;
   core::Region fresh(kBytes, {.pages = core::PageSize::small, .copied_by_forks = false});
@@ -343,8 +348,6 @@ double seconds_of_a_fault() {
   fresh.touch();
   return (core::tick_clock().now() - begin) / static_cast<double>(kBytes / core::page_bytes());
 }
-
-}  // namespace
 
 Calibration calibrate(Thieves& thieves, std::span<const unsigned> pus,
                       const core::Topology& topology, double most_seconds,
@@ -357,12 +360,14 @@ Calibration calibrate(Thieves& thieves, std::span<const unsigned> pus,
     if (core::tick_clock().now() > end) throw NotHere("there was no time to calibrate it");
   };
   const core::ScopedBinding binding(pus[0]);
-  found.fault_seconds = seconds_of_a_fault();
   std::optional<CacheVictim> chase;
   try {
     go_on();
     chase.emplace(topology);
-    found.memory_over_cache = chase->memory_over_cache();
+    if (chase->memory_over_cache() >= kClearlyFarther)
+      found.memory_over_cache = chase->memory_over_cache();
+    else
+      found.no_cache = "loads take as long from the memory as from the last cache";
   } catch (const NotHere& error) {
     found.no_cache = error.what();
   }
@@ -374,9 +379,7 @@ Calibration calibrate(Thieves& thieves, std::span<const unsigned> pus,
   }
   done = 0.6;
   try {
-    if (chase && found.memory_over_cache < kClearlyFarther)
-      throw NotHere("loads take as long from the memory as from the last cache");
-    if (chase) found.cache = cache_left(thieves, *chase, go_on);
+    if (found.no_cache.empty()) found.cache = cache_left(thieves, *chase, go_on);
   } catch (const NotHere& error) {
     found.no_cache = error.what();
   }

@@ -76,9 +76,11 @@ struct Calibration {
   // Each begins with what there is without a theft.
   std::vector<Leftover> bandwidth, cache;
   std::string no_memory, no_cache;  // why those could not be found; empty: they were
-  double fault_seconds = 0;         // of one page
-  double memory_over_cache = 0;  // time of a load from memory over one from the cache; 0: not known
+  // Time of a load from memory over one from the cache; null: not known, or nearly the same.
+  std::optional<double> memory_over_cache;
 };
+
+double seconds_of_a_fault();  // of one small page
 
 // pus: those of the victim. cost: about two seconds, on a busy machine up to most_seconds and a
 // little more, and for that long memory of 256 MiB and more. show: is told how far it is.

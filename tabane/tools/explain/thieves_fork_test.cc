@@ -4,9 +4,9 @@
 #include <gtest/gtest.h>
 
 #include <filesystem>
-#include <fstream>
 
 #include "tabane/core/file.h"
+#include "tabane/core/system_files.h"
 
 namespace tabane::lab::explain {
 namespace {
@@ -19,9 +19,7 @@ std::size_t threads_of_this_process() {
 }
 
 double resident_bytes() {
-  double all = 0, resident = 0;
-  std::ifstream("/proc/self/statm") >> all >> resident;
-  return resident * double(core::page_bytes());
+  return core::SystemFiles().field_number("/proc/self/smaps_rollup", "Rss").value_or(0);
 }
 
 std::vector<unsigned> one_pu() { return {core::Topology::detect().pus().back().os_index}; }
@@ -42,11 +40,13 @@ TEST(Thieves, DoWhatTheyAreToAndEnd) {
     }
     thieves.begin({.what = Resource::units});  // and its owner goes
   }
-  EXPECT_EQ(threads_of_this_process(), before);
+  // The system forgets a thread a little after it has been joined.
+  while (threads_of_this_process() != before) std::this_thread::yield();
 }
 
 TEST(Thieves, HoldTheirMemoryAndNoMoreThanTheyMay) {
   const double before = resident_bytes();
+  if (before == 0) GTEST_SKIP() << "the system does not tell";
   const Thieves small(one_pu(), std::size_t{32} << 20);
   const double with_small = resident_bytes();
   EXPECT_GT(with_small - before, 31 << 20);
@@ -69,7 +69,7 @@ TEST(Thieves, TellThatTheyCannot) {
   EXPECT_THROW(thieves.end(), std::exception);
 }
 
-TEST(Calibration, FindsLessBesideThievesThanAlone) {
+TEST(Calibration, MeasuresEachTheft) {
   const core::Topology topology = core::Topology::detect();
   if (topology.core_count() < 2) GTEST_SKIP() << "there is one core";
   const std::vector<unsigned> pus = topology.pu_os_indices();
@@ -83,13 +83,16 @@ TEST(Calibration, FindsLessBesideThievesThanAlone) {
   EXPECT_EQ(shown, 1);
   // On a busy machine there may be no time.
   EXPECT_EQ(found.bandwidth.size(), found.no_memory.empty() ? 4u : 0u);
-  for (const Leftover& each : found.bandwidth) {
+  for (double before = -1; const Leftover& each : found.bandwidth) {
+    EXPECT_GT(each.amount, before);
+    before = each.amount;
     EXPECT_GT(each.left, 0);
     EXPECT_EQ(each.speed > 0, each.amount > 0);
     EXPECT_EQ(each.latency.has_value(), each.amount > 0);
   }
   EXPECT_EQ(found.cache.empty(), !found.no_cache.empty());
-  EXPECT_GT(found.fault_seconds, 0);
+  EXPECT_GE(found.memory_over_cache.value_or(2), 2);
+  EXPECT_GT(seconds_of_a_fault(), 0);
 }
 
 TEST(Calibration, SaysWhatThereWasNoTimeFor) {

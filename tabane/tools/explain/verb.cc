@@ -3,10 +3,12 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <iterator>
 #include <memory>
 
 #include "tabane/core/error.h"
 #include "tabane/lab/record_head.h"
+#include "tabane/lab/survey/disturbances.h"
 #include "tabane/program/command.h"
 #include "tabane/program/layout.h"
 #include "tabane/program/run_study.h"
@@ -50,9 +52,11 @@ int run(ExplainOptions& options, const Given& given) {
   run_study(
       options,
       [&](const lab::Hooks& hooks) -> std::optional<lab::Record> {
+        const lab::StolenTime stolen;
         const lab::explain::Evidence evidence = lab::explain::gather(request, topology, hooks);
         shown = lab::explain::explain_record(topology, evidence, lab::explain::conclude(evidence),
                                              command_line_of(given));
+        std::ranges::move(stolen.warnings(), std::back_inserter(shown->warnings));
         return shown;
       },
       [&] {
@@ -69,7 +73,7 @@ Definition define() {
        {"-t,--threads LIST",
         &options->threads,
         "Try these numbers of threads, by {threads} in the command and by the variables of "
-        "OpenMP and others (default: 1, half and all of the PUs)",
+        "OpenMP and others (default: 1, a quarter, half and all of the PUs)",
         {.range = {1, 4096}, .commas = true}},
        {"-p,--prepare LINE", &options->request.prepare,
         "Run LINE before each run, outside its time: it restores what the command changes"},

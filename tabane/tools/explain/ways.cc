@@ -3,10 +3,14 @@
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <fmt/ranges.h>
+#include <linux/magic.h>
+#include <sys/vfs.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <cmath>
 #include <cstdlib>
+#include <filesystem>
 #include <span>
 #include <utility>
 
@@ -20,8 +24,9 @@
 namespace tabane::lab::explain {
 namespace {
 
-constexpr int kMostRounds = 7;           // enough for an interval of a median
-constexpr double kDisturbedTakes = 1.3;  // times as long as an undisturbed run, about
+constexpr double kTooShort = 20e-3, kSample = 0.1;  // seconds: shorter runs are repeated
+constexpr int kMostRounds = 7;                      // enough for an interval of a median
+constexpr double kDisturbedTakes = 1.3;             // times as long as an undisturbed run, about
 constexpr std::size_t kWaysPerUndisturbed = 5;
 constexpr double kNewRoom = 0.1;    // of the cache
 constexpr double kPartOfAPu = 0.1;  // that a command may use more than it keeps
@@ -75,6 +80,11 @@ std::size_t undisturbed_runs(std::size_t ways) {
   return (ways + kWaysPerUndisturbed - 1) / kWaysPerUndisturbed;
 }
 
+int runs_in_a_sample(double run_seconds) {
+  if (run_seconds >= kTooShort) return 1;
+  return static_cast<int>(std::ceil(kSample / std::max(run_seconds, 1e-4)));
+}
+
 Rounds plan_rounds(std::size_t ways, double run_seconds, double seconds) {
   const auto rounds_of = [&](std::size_t n) {
     const double runs =
@@ -125,7 +135,8 @@ Ways::Ways(const Subject& subject, double most_seconds, const std::function<void
                                            static_cast<int>(pus_.size()));
   divided_ = divide_pus(subject.topology, subject.busy_pus, usable);
   limits = {.pus = static_cast<int>(pus_.size()),
-            .victim_pus = static_cast<int>(divided_.victim.size())};
+            .victim_pus = static_cast<int>(divided_.victim.size()),
+            .fault_seconds = seconds_of_a_fault()};
   if (divided_.impossible.empty() && subject.busy_pus > limits.victim_pus + kPartOfAPu)
     note = fmt::format(
         "The command keeps {:.1f} of {} PUs busy. While thieves have {} of them, it has the "
@@ -193,8 +204,7 @@ void Ways::add_thefts(double most_seconds, const std::function<void(double)>& sh
     calculating = &hire(divided_.thieves, std::min(kMostThiefBytes, std::size_t(room)));
     const Calibration calibration =
         calibrate(*calculating, divided_.victim, subject_.topology, most_seconds, show);
-    limits.fault_seconds = calibration.fault_seconds;
-    if (calibration.memory_over_cache > 0) limits.memory_over_cache = calibration.memory_over_cache;
+    limits.memory_over_cache = calibration.memory_over_cache;
     add_bandwidth(calibration);
     add_cache(calibration);
   } else {
@@ -269,7 +279,16 @@ void Ways::add_cache(const Calibration& calibration) {
 void Ways::add_disk() {
   if (!subject_.uses_disk)
     return untried(Resource::disk, "the command neither read nor wrote 1 MiB on a disk");
-  folder_.reset(open(".", O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  for (const std::string& file : subject_.files) {
+    const std::string folder = std::filesystem::absolute(file).parent_path();
+    struct statfs system {};
+    const bool known = statfs(folder.c_str(), &system) == 0 && access(folder.c_str(), W_OK) == 0;
+    if (known && system.f_type != TMPFS_MAGIC && system.f_type != RAMFS_MAGIC)
+      folder_.reset(open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+    if (folder_.valid()) break;
+  }
+  if (!folder_.valid())
+    return untried(Resource::disk, "no folder of its files is on a disk and can be written to");
   crews_.push_back(std::make_unique<Thieves>(std::span(pus_).first(1), std::size_t{2} << 20));
   const Theft theft{.what = Resource::disk, .folder = folder_.get()};
   try {
@@ -277,7 +296,8 @@ void Ways::add_disk() {
     const double alone = crews_.back()->end();
     add_theft(9.5, theft, *crews_.back(), {.taken = 1}, alone);
     trial(Resource::disk).how =
-        "A thread writes 1 MiB after the other to a file in the same folder, past the memory.";
+        "A thread writes 1 MiB after the other to a file in the folder of one of its files, past "
+        "the memory.";
   } catch (const core::SystemError& error) {
     untried(Resource::disk, error.what());
   }

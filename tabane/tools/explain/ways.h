@@ -37,6 +37,8 @@ struct DividedPus {
 // busy: PUs that the command keeps busy on average. usable: PUs that can be busy all the time.
 DividedPus divide_pus(const core::Topology& topology, double busy, int usable);
 
+int runs_in_a_sample(double run_seconds);  // more than one of very short ones
+
 // How many ways to run the command fit into a time, and in how many rounds.
 struct Rounds {
   std::size_t ways = 0;

@@ -54,6 +54,13 @@ TEST(DividedPus, AreImpossibleOnOneCoreAndWithinAQuota) {
   EXPECT_EQ(divide_pus(Topology::synthetic("core:4 pu:1"), 1, 2).thieves.size(), 1u);
 }
 
+TEST(Samples, AreSeveralRunsOfAVeryShortCommand) {
+  EXPECT_EQ(runs_in_a_sample(1), 1);
+  EXPECT_EQ(runs_in_a_sample(0.02), 1);
+  EXPECT_EQ(runs_in_a_sample(0.01), 10);
+  EXPECT_EQ(runs_in_a_sample(0), 1000);
+}
+
 TEST(Rounds, AreTwoOfFewerWaysRatherThanOneOfMore) {
   const Rounds all = plan_rounds(16, 0.1, 1000);
   EXPECT_EQ(all.ways, 16u);
