@@ -22,6 +22,7 @@ constexpr double kLittle = 0.3, kLikelier = 2;  // a slope; squared standard err
 constexpr double kPolluted = 0.3;  // of the loss without cache, that is seen as a loss of it
 constexpr double kStep = 1.02;     // between the knees and the sizes that are tried
 constexpr double kHeld = 0.7;      // of its own speed, at which a thief holds the cache
+constexpr double kLeastOver = 2;   // of a load from memory over one from the cache
 
 // ---- noise ----
 
@@ -181,7 +182,7 @@ std::optional<BandwidthLaw> bandwidth_law(const Trial* trial, const Noise& noise
 }
 
 double over(const Evidence& evidence) {
-  return evidence.machine.memory_over_cache.value_or(kChaseFromMemory);
+  return std::max(kLeastOver, evidence.machine.memory_over_cache.value_or(kChaseFromMemory));
 }
 
 // Two shapes: each load is equally likely anywhere in the working set, so what does not fit is
@@ -198,7 +199,7 @@ std::optional<WorkingSet> working_set(const Trial* trial, const Evidence& eviden
   std::vector<std::pair<double, double>> seen;  // bytes left, slow-down - 1
   double least = cache, effect = 1;             // effect: what all runs of a level show
   for (const Level& level : trial->levels) {
-    if (level.own_speed < kHeld || level.slowdowns.empty()) continue;
+    if (!tells(Resource::cache, level)) continue;
     effect = std::max(effect, std::ranges::min(level.slowdowns));
     const double left = std::max(1.0, cache - level.taken);
     for (const double slowdown : level.slowdowns) seen.emplace_back(left, slowdown - 1);
@@ -247,7 +248,6 @@ std::optional<WorkingSet> working_set(const Trial* trial, const Evidence& eviden
   found.interval = {found.interval.low / kStep, found.interval.high * kStep};
   found.bytes = std::exp(sizes / count);
   found.slowdown = 1 + std::exp(losses / count);
-  found.fits = found.bytes <= cache;
   return found;
 }
 
@@ -260,13 +260,6 @@ std::vector<core::TimePoint> time_points(const Trial* trial) {
       for (const double slowdown : level.slowdowns) points.push_back({level.taken, slowdown});
   }
   return points;
-}
-
-std::size_t numbers_in(const std::vector<core::TimePoint>& points) {
-  std::vector<double> numbers;
-  for (const core::TimePoint& point : points) numbers.push_back(point.workers);
-  std::ranges::sort(numbers);
-  return static_cast<std::size_t>(std::ranges::unique(numbers).begin() - numbers.begin());
 }
 
 // By how many squared standard errors the times follow "t / n, with a constant factor for more than
@@ -304,7 +297,8 @@ class Conclusion {
     see_faults();
     see_computing();
     for (const Cause& cause : out_.shares)
-      if (cause.share >= kWorthAWord && (cause.interval.low > 0 || cause.kind == Kind::computing))
+      if (cause.share >= kWorthAWord &&
+          (!cause.interval || cause.interval->low > 0 || cause.kind == Kind::computing))
         out_.causes.push_back(cause);
     std::ranges::stable_sort(out_.causes, std::greater(), &Cause::won);
     return std::move(out_);
@@ -325,9 +319,10 @@ class Conclusion {
   // half: of a 95 % interval.
   void add_with(Kind kind, double share, double half) {
     share = std::clamp(share, 0.0, 1.0);
-    out_.shares.push_back({.kind = kind,
-                           .share = share,
-                           .interval = {std::max(0.0, share - half), std::min(1.0, share + half)}});
+    out_.shares.push_back(
+        {.kind = kind,
+         .share = share,
+         .interval = core::Interval{std::max(0.0, share - half), std::min(1.0, share + half)}});
   }
 
   void see_memory() {
@@ -337,11 +332,12 @@ class Conclusion {
     if (cache != nullptr) without_cache = set ? set->slowdown - 1 : 0;
     out_.bandwidth = bandwidth_law(trial(Resource::bandwidth), noise_, without_cache);
     // Thieves of the cache also take some bandwidth.
-    if (set && out_.bandwidth && set->slowdown - 1 < kOfBandwidth * out_.bandwidth->bandwidth)
-      set.reset();
+    const bool streams =
+        set && out_.bandwidth && set->slowdown - 1 < kOfBandwidth * out_.bandwidth->bandwidth;
+    if (streams) set.reset();
     out_.working_set = set;
     const double over = explain::over(evidence_);
-    if (cache != nullptr) {
+    if (cache != nullptr && !streams) {
       // Thieves that also take the cache take all of it.
       const double offset = out_.bandwidth ? out_.bandwidth->offset : 0;
       const double lost = offset > 0 ? offset : set ? set->slowdown - 1 : 0;
@@ -369,9 +365,10 @@ class Conclusion {
   }
 
   void see_threads() {
-    points_ = time_points(trial(Resource::threads));
-    if (numbers_in(points_) < 3) return;
-    out_.threads = core::fit_scalability_and_time(points_);
+    const Trial* const threads = trial(Resource::threads);
+    points_ = time_points(threads);
+    if (threads != nullptr && threads->levels.size() >= 3)
+      out_.threads = core::fit_scalability_and_time(points_);
   }
 
   void see_waits() {
@@ -398,12 +395,11 @@ class Conclusion {
 
   void see_faults() {
     const Observed& seen = evidence_.observed;
-    if (seconds() <= 0) return;
-    double share = seen.system / seconds() / parallel();
-    if (evidence_.machine.fault_seconds)
-      share = std::min(
-          share, seen.minor_faults * *evidence_.machine.fault_seconds / seconds() / parallel());
-    if (seen.minor_faults > 0) add(Kind::faults, share, 0.1 * share);
+    if (seconds() <= 0 || !evidence_.machine.fault_seconds) return;
+    const double faults = seen.minor_faults * *evidence_.machine.fault_seconds;
+    out_.shares.push_back({.kind = Kind::faults,
+                           .share = std::min({1.0, seen.system / seconds() / parallel(),
+                                              faults / seconds() / parallel()})});
   }
 
   // What remains of the time in which it runs.
@@ -419,7 +415,7 @@ class Conclusion {
       const bool waits = cause.kind == Kind::disk || cause.kind == Kind::pipe ||
                          cause.kind == Kind::network || cause.kind == Kind::sleep;
       if (!waits) busy -= cause.share;
-      half = std::hypot(half, cause.interval.high - cause.share);
+      half = std::hypot(half, cause.most() - cause.share);
     }
     add_with(Kind::computing, busy, half);
   }
@@ -433,10 +429,14 @@ class Conclusion {
 
 }  // namespace
 
+bool tells(Resource resource, const Level& level) {
+  return !level.slowdowns.empty() && (resource != Resource::cache || level.own_speed >= kHeld);
+}
+
 const Trial* find_trial(const Evidence& evidence, Resource resource) {
   for (const Trial& trial : evidence.trials) {
     const bool tried = std::ranges::any_of(
-        trial.levels, [](const Level& level) { return !level.slowdowns.empty(); });
+        trial.levels, [&](const Level& level) { return tells(resource, level); });
     if (trial.resource == resource && tried) return &trial;
   }
   return nullptr;
@@ -452,9 +452,9 @@ Effect Explanation::effect_of(const Level& level) const {
   return {slowdown, half_of_one * slowdown / std::sqrt(double(level.slowdowns.size()))};
 }
 
-Explanation conclude(const Evidence& evidence) {
+Explanation conclude(const Evidence& evidence, std::size_t columns) {
   Explanation explanation = Conclusion(evidence).explain();
-  put_into_words(evidence, explanation);
+  put_into_words(evidence, columns, explanation);
   return explanation;
 }
 

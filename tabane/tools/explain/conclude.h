@@ -43,10 +43,11 @@ struct Cause {
   // Share of the wall time that goes away if this costs nothing: then it is 1 / (1 - share) times
   // as fast.
   double share = 0;
-  core::Interval interval = {};  // 95 %, 0 … 1
+  std::optional<core::Interval> interval = {};  // 95 %, 0 … 1; null: not known
+  double most() const { return interval ? interval->high : share; }
   // The share that can be won: all of a wait, half of what a machine twice as fast does as well.
   double won() const { return kind <= Kind::computing ? share / 2 : share; }
-  double most_gain() const { return 1 / (1 - std::min(interval.high, 0.99)); }
+  double most_gain() const { return 1 / (1 - std::min(most(), 0.99)); }
 };
 
 // A curve that a trial's levels follow.
@@ -60,7 +61,6 @@ struct WorkingSet {
   double bytes = 0;
   core::Interval interval = {};
   double slowdown = 1;  // without the whole of it
-  bool fits = true;     // into the shared cache, as far as was seen
 };
 
 // What a level did: the median of its samples, and half the width of a 95 % interval.
@@ -79,17 +79,21 @@ struct Explanation {
   std::optional<double> needs_bandwidth;  // bytes/s, below which it is slower; null: not seen
   std::optional<WorkingSet> working_set;
   std::optional<core::ScalabilityFit> threads;  // null for fewer than three numbers of threads
-  std::vector<std::string> sentences;           // the answer, of 12 lines
+  std::vector<std::string> sentences;           // the answer, of 12 lines at most
   std::string line;                             // that makes it faster, as measured; empty: none
 
   const Cause* find(Kind kind) const;  // among the shares; null: not looked for
   Effect effect_of(const Level& level) const;
 };
 
-Explanation conclude(const Evidence& evidence);
+// columns: in which the sentences are printed.
+Explanation conclude(const Evidence& evidence, std::size_t columns = 100);
 
 // Fills sentences and line from the rest.
-void put_into_words(const Evidence& evidence, Explanation& explanation);
+void put_into_words(const Evidence& evidence, std::size_t columns, Explanation& explanation);
+
+// Whether it was measured, and a thief of the cache kept its data.
+bool tells(Resource resource, const Level& level);
 
 const Trial* find_trial(const Evidence& evidence, Resource resource);  // tried; else null
 

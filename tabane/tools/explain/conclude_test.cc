@@ -5,6 +5,7 @@
 
 #include <numeric>
 
+#include "tabane/program/layout.h"
 #include "tabane/tools/explain/scripted_commands_test.h"
 
 namespace tabane::lab::explain {
@@ -19,6 +20,12 @@ Explanation explained(const ScriptedCommand& command, const ScriptedMachine& mac
 double share(const Explanation& found, Kind kind) {
   const Cause* const cause = found.find(kind);
   return cause == nullptr ? -1 : cause->share;
+}
+
+bool says(const Explanation& found, std::string_view words) {
+  return std::ranges::any_of(found.sentences, [&](const std::string& sentence) {
+    return sentence.find(words) != std::string::npos;
+  });
 }
 
 TEST(Conclude, OfNothingSaysThatNothingWasFound) {
@@ -38,7 +45,7 @@ TEST(Conclude, TakesTheSlopeOverTheBandwidthLeft) {
   EXPECT_NEAR(share(found, Kind::bandwidth), 0.7, 1e-6);
   EXPECT_NEAR(share(found, Kind::latency), 0, 1e-6);
   EXPECT_NEAR(share(found, Kind::computing), 0.3, 1e-6);
-  EXPECT_GT(found.find(Kind::computing)->interval.low, 0.1);
+  EXPECT_GT(found.find(Kind::computing)->interval->low, 0.1);
   // Half of it gone: 1 + 0.7; twice as much: at most 1 / (1 - 0.35), more by the noise.
   EXPECT_NE(found.sentences[0].find("with half of it gone it takes 1.70 ± "), std::string::npos)
       << found.sentences[0];
@@ -91,7 +98,35 @@ TEST(Conclude, AThiefThatDoesNotHoldTheCacheSaysNothing) {
   Evidence evidence =
       Script({.shares = {{Kind::cache, 0.8}}, .set_bytes = 12 * kMiB}, kQuiet, 1).evidence();
   for (Level& level : evidence.trials[1].levels) level.own_speed = 0.4;
-  EXPECT_FALSE(conclude(evidence).working_set);
+  const Explanation found = conclude(evidence);
+  EXPECT_FALSE(found.working_set);
+  EXPECT_TRUE(says(found, "shared cache (the thieves lost their data to the command)"));
+}
+
+TEST(Conclude, AStreamThatCacheThievesDisturbALittleIsNoCauseOfTheCache) {
+  Evidence evidence = Script({.shares = {{Kind::bandwidth, 1}}}, kQuiet, 1).evidence();
+  for (Level& level : evidence.trials[1].levels)
+    level.slowdowns = {1 + 0.2 * level.taken / (28 * kMiB)};
+  const Explanation found = conclude(evidence);
+  EXPECT_FALSE(found.working_set);
+  EXPECT_EQ(found.find(Kind::cache), nullptr);
+}
+
+TEST(Conclude, ClaimsNoFaultsWhereNoneWasMeasured) {
+  Evidence evidence = Script({.shares = {{Kind::faults, 0.6}}}, kQuiet, 1).evidence();
+  EXPECT_NEAR(share(conclude(evidence), Kind::faults), 0.6, 0.01);
+  EXPECT_FALSE(conclude(evidence).find(Kind::faults)->interval);
+  evidence.machine.fault_seconds.reset();
+  EXPECT_EQ(conclude(evidence).find(Kind::faults), nullptr);
+}
+
+TEST(Conclude, SaysWhatElseMakesItSlower) {
+  Evidence evidence = Script({.shares = {{Kind::disk, 0.4}}}, kQuiet, 1).evidence();
+  evidence.trials.push_back({.resource = Resource::remote, .levels = {{1, {1.25}}}});
+  const Explanation found = conclude(evidence);
+  EXPECT_TRUE(says(found, "With files that are not in memory it takes 1.40 ± "));
+  EXPECT_TRUE(says(found, "With memory on another NUMA node it takes 1.25 ± "));
+  EXPECT_FALSE(says(found, "With neighbours"));
 }
 
 TEST(Conclude, TellsOnePartFromUnequalThreadsAndFromLocks) {
@@ -148,6 +183,22 @@ TEST(Conclude, GivesTheLineThatWasMeasuredToHelp) {
   EXPECT_EQ(conclude(evidence).line, "");
 }
 
+TEST(Conclude, GivesTheLineOfTheFastestWayAlone) {
+  Evidence evidence = Script({.threads = 8, .locks = 0.1}, kQuiet, 1).evidence();
+  evidence.command = "sort '--parallel={threads}' < numbers";
+  const auto trial = [&](Resource resource) -> Trial& {
+    return *std::ranges::find(evidence.trials, resource, &Trial::resource);
+  };
+  Trial& threads = trial(Resource::threads);
+  threads.option = "";
+  ASSERT_EQ(threads.levels[2].taken, 4);
+  threads.levels[2].slowdowns = {0.5};
+  trial(Resource::huge_pages).levels[0].slowdowns = {0.7};
+  EXPECT_EQ(conclude(evidence).line, "sort '--parallel=4' < numbers");
+  trial(Resource::huge_pages).levels[0].slowdowns = {0.4};
+  EXPECT_EQ(conclude(evidence).line, "tabane run --huge-pages -- sort '--parallel=8' < numbers");
+}
+
 TEST(Conclude, SaysThatRunsDiffer) {
   const auto last = [](double noise) {
     return conclude(Script({}, {.noise = noise}, 3).evidence()).sentences.back();
@@ -165,15 +216,23 @@ TEST(Conclude, NamesWhatWasNotTriedAndKeepsToTwelveLines) {
               .locks = 0.2},
              kQuiet, 1)
           .evidence();
-  evidence.trials.push_back({.resource = Resource::remote, .untried = "there is one NUMA node"});
-  for (int i = 0; i < 3; ++i) evidence.notes.push_back("Another reason to be careful.");
-  const Explanation found = conclude(evidence);
-  std::size_t lines = 0;
-  for (const std::string& sentence : found.sentences) lines += 1 + sentence.size() / 100;
-  EXPECT_LE(lines, 12u);
-  const std::size_t rest = found.sentences.size() - 4;  // before the notes
-  EXPECT_NE(found.sentences[rest].find("remote memory (there is one NUMA node)"),
-            std::string::npos);
+  for (const Resource untried : {Resource::disk, Resource::remote})
+    evidence.trials.push_back({.resource = untried, .untried = std::string(90, 'x')});
+  for (int notes = 0; notes < 9; ++notes) {
+    for (const std::size_t columns : {40u, 80u, 100u}) {
+      const Explanation found = conclude(evidence, columns);
+      std::string text;
+      for (const std::string& sentence : found.sentences)
+        text += program::wrap_text(sentence, columns) + '\n';
+      EXPECT_LE(std::ranges::count(text, '\n'), 12) << text;
+      EXPECT_TRUE(says(found, "    " + found.line)) << text;
+      const bool reasons = says(found, "remote memory (xxx");
+      if (columns < 100) continue;
+      EXPECT_TRUE(reasons || says(found, "disk and remote memory (-o")) << text;
+      EXPECT_FALSE(reasons && notes == 8) << text;
+    }
+    evidence.notes.push_back("Another reason to be careful.");
+  }
 }
 
 // ---- hundreds of commands with noise of 3 % and no more than 25 runs each ----

@@ -64,6 +64,7 @@ class Experiments {
   Experiments(const Request& request, const core::Topology& topology, const Hooks& hooks)
       : request_(request), hooks_(hooks), subject_{.request = request, .topology = topology} {
     evidence_.command = program::shell_line(request.command);
+    if (!request.input.empty()) evidence_.command += " < " + program::shell_line({request.input});
   }
 
   Evidence run() {

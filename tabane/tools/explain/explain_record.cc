@@ -45,14 +45,14 @@ template <class Do>
 void each_level(const Evidence& evidence, const Do& act) {
   for (const Trial& trial : evidence.trials)
     for (const Level& level : trial.levels)
-      if (!level.slowdowns.empty()) act(trial, level);
+      if (tells(trial.resource, level)) act(trial, level);
 }
 
 // ---- what holds it back, and what was tried ----
 
 Entry gain_cell(const Cause& cause) {
   const double gain = cause.most_gain();
-  return gain < 20 ? fmt::format("{:.2f} times as fast", gain) : "many times as fast";
+  return gain < 20 ? fmt::format("{:.2f} times as fast", gain) : "much faster";
 }
 
 void add_shares(Record& record, const Explanation& found) {
@@ -102,7 +102,7 @@ Curve measured(const Trial& trial, const Explanation& found, double scale) {
   Curve curve{.name = name_of(trial.resource)};
   if (trial.resource != Resource::threads) add_place(curve, 0, 1, std::nullopt);
   for (const Level& level : trial.levels) {
-    if (level.slowdowns.empty()) continue;
+    if (!tells(trial.resource, level)) continue;
     const Effect effect = found.effect_of(level);
     add_place(curve, level.taken * scale, effect.slowdown, interval_of(effect));
   }
@@ -243,21 +243,17 @@ void add_counts(Record& record, const Evidence& evidence) {
 }
 
 void add_runs(Record& record, const Evidence& evidence) {
-  std::map<std::string, Curve> curves_by;
-  std::vector<std::string> order;
+  Curves curves{{"run", ""}, {"time", "s"}, {}};
   double number = 0;
   for (const Run& run : evidence.runs) {
     const std::string name =
         !run.resource ? run.given_up ? "fewer PUs" : "undisturbed" : name_of(*run.resource);
-    Curve& curve = curves_by[name];
-    if (curve.name.empty()) order.push_back(name);
-    curve.name = name;
-    curve.joined = false;
-    curve.x.push_back(++number);
-    curve.y.push_back(run.seconds);
+    auto curve = std::ranges::find(curves.series, name, &Curve::name);
+    if (curve == curves.series.end())
+      curve = curves.series.insert(curve, {.name = name, .x = {}, .y = {}, .joined = false});
+    curve->x.push_back(++number);
+    curve->y.push_back(run.seconds);
   }
-  Curves curves{{"run", ""}, {"time", "s"}, {}};
-  for (const std::string& name : order) add_curve(curves, std::move(curves_by[name]));
   add_chart(record, "runs", "Every run, in the order in which they were taken",
             "Undisturbed runs that differ show how much the machine changed meanwhile.",
             std::move(curves));

@@ -92,7 +92,8 @@ class Script {
     all.machine = {.pus = 8,
                    .bandwidth = 40e9,
                    .cache = machine_.cache,
-                   .memory_over_cache = machine_.memory_over_cache};
+                   .memory_over_cache = machine_.memory_over_cache,
+                   .fault_seconds = 1e-6};
     for (int i = 0; i < 5; ++i) all.observed.seconds.push_back(noisy(1));
     all.observed.user = busy_share() * 0.99 - command_.share(Kind::faults);
     all.observed.system = command_.share(Kind::faults);

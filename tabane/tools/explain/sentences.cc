@@ -6,24 +6,25 @@
 #include <cmath>
 #include <utility>
 
+#include "tabane/core/units.h"
+#include "tabane/lab/commands/child.h"
 #include "tabane/lab/record/text.h"
+#include "tabane/program/layout.h"
 #include "tabane/tools/explain/conclude.h"
 
 namespace tabane::lab::explain {
 namespace {
 
-constexpr std::size_t kMostLines = 12, kColumns = 96;  // less than 100, for words that do not fit
+constexpr std::size_t kMostLines = 12;
 constexpr double kRestless = 0.2;  // half an interval of one run, from which on it is said
 
-std::size_t lines_of(const std::string& sentence) { return 1 + sentence.size() / kColumns; }
-
 std::string times(const Effect& effect) {
-  return fmt::format("{:.2f} ± {:.2f} times as", effect.slowdown, effect.half);
+  return fmt::format("{:.2f} ± {:.2f} times as long", effect.slowdown, effect.half);
 }
 
 // "twice as fast" at most, for a share that costs half as much.
 std::string half_of(const Cause& cause) {
-  return fmt::format("{:.2f}", 1 / (1 - cause.interval.high / 2));
+  return fmt::format("{:.2f}", 1 / (1 - cause.most() / 2));
 }
 
 const Level* nearest(const Trial& trial, double taken) {
@@ -50,35 +51,50 @@ class Words {
  public:
   Words(const Evidence& evidence, const Explanation& found) : evidence_(evidence), found_(found) {}
 
-  std::vector<std::string> sentences() {
+  std::vector<std::string> sentences(std::size_t columns) {
     for (const Cause& cause : found_.causes) say(cause);
     if (found_.causes.empty())
       out_.push_back(
           waits_unseen()
               ? "It waits for most of its time, but there were too few looks to say for what."
               : "No cause was found that takes 10 % of its time.");
+    const std::size_t findings = out_.size();
     say_given();
     say_threads();
     say_memory();
-    std::vector<std::string> answer = std::exchange(out_, {});
-    if (!options_.empty()) line_ = fmt::format("tabane run{} -- {}", options_, evidence_.command);
+    const std::size_t at_line = out_.size();
     if (!line_.empty()) out_.push_back("    " + line_);
-    say_rest();
+    say_untouched();
     if (found_.half_of_one > kRestless)
       out_.push_back(
           fmt::format("Equal runs differ by {} from each other: smaller effects are not seen. "
-                      "Measure when less "
-                      "else runs, or longer (--time).",
+                      "Measure when less else runs, or longer (--time).",
                       show_percent(found_.half_of_one)));
     for (const std::string& note : evidence_.notes) out_.push_back("Note: " + note);
+
+    const auto lines_of = [&](const std::string& sentence) {
+      const std::string text = program::wrap_text(sentence, columns);
+      return 1 + static_cast<std::size_t>(std::ranges::count(text, '\n'));
+    };
     std::size_t lines = 0;
     for (const std::string& sentence : out_) lines += lines_of(sentence);
-    std::erase_if(answer, [&](const std::string& sentence) {
-      const bool fits = lines + lines_of(sentence) <= kMostLines || &sentence == &answer.front();
-      if (fits) lines += lines_of(sentence);
-      return !fits;
-    });
-    out_.insert(out_.begin(), answer.begin(), answer.end());
+    if (lines > kMostLines && !untried_.empty())
+      out_[at_untried_] = fmt::format("Not tried: {} (-o DIR says why).", join(untried_));
+    // There is room for causes first, then for the line and what follows it, then for the others.
+    lines = 0;
+    const auto admit = [&](std::size_t begin, std::size_t end) {
+      for (std::size_t i = begin; i < end; ++i) {
+        const std::size_t more = lines_of(out_[i]);
+        if (i == 0 || lines + more <= kMostLines)
+          lines += more;
+        else
+          out_[i].clear();
+      }
+    };
+    admit(0, findings);
+    admit(at_line, out_.size());
+    admit(findings, at_line);
+    std::erase(out_, "");
     return std::move(out_);
   }
   const std::string& line() const { return line_; }
@@ -105,8 +121,8 @@ class Words {
       case Kind::latency:
         out_.push_back(
             fmt::format("{} for single loads from memory, {} of its time: if they took half as "
-                        "long, it would be "
-                        "at most {} times as fast (the slope over what loads take).",
+                        "long, it would be at most {} times as fast (the slope over what loads "
+                        "take).",
                         first() ? "It waits mostly" : "It also waits", show_percent(cause.share),
                         half_of(cause)));
         return;
@@ -144,14 +160,16 @@ class Words {
 
   void say_gain(const Cause& cause, std::string_view what, const char* without) {
     const double gain = cause.most_gain();
-    out_.push_back(fmt::format("{} {} of its time {}; {} it is {} times as fast.",
-                               first() ? "For" : "Also, for", show_percent(cause.share), what,
-                               without, gain < 20 ? fmt::format("at most {:.2f}", gain) : "many"));
+    const std::string faster = gain < 20 ? fmt::format("{} {:.2f} times as fast",
+                                                       cause.interval ? "at most" : "about", gain)
+                                         : "much faster, by how much is not known";
+    out_.push_back(fmt::format("{} {} of its time {}; {} it is {}.", first() ? "For" : "Also, for",
+                               show_percent(cause.share), what, without, faster));
   }
 
   void say_bandwidth(const Cause& cause) {
     const Level* const half = nearest(*trial(Resource::bandwidth), 0.5);
-    out_.push_back(fmt::format("{} by memory bandwidth: with {} of it gone it takes {} long.",
+    out_.push_back(fmt::format("{} by memory bandwidth: with {} of it gone it takes {}.",
                                first() ? "It is bound" : "It is also bound",
                                text_of_share(half->taken), times(found_.effect_of(*half))));
     out_.push_back(fmt::format(
@@ -167,7 +185,6 @@ class Words {
   }
 
   void say_cache() {
-    if (!found_.working_set) return;
     out_.push_back(fmt::format(
         "{} by the shared cache: it needs {}, and takes {:.1f} times as long without.",
         first() ? "It is bound" : "It is also bound", working_set(), found_.working_set->slowdown));
@@ -183,7 +200,7 @@ class Words {
     const Trial* const cpu = trial(Resource::cpu_time);
     if (cpu != nullptr && first() && !hides_loads()) {
       const Level& most = *nearest(*cpu, 1);
-      sentence += fmt::format(" With {} of the processor's time gone it takes {} long.",
+      sentence += fmt::format(" With {} of the processor's time gone it takes {}.",
                               show_percent(most.taken), times(found_.effect_of(most)));
     }
     out_.push_back(std::move(sentence));
@@ -221,13 +238,14 @@ class Words {
       out_.push_back(fmt::format("It needs {} of {} of memory bandwidth; more would not help.",
                                  show(*found_.needs_bandwidth, "B/s"),
                                  show(*evidence_.machine.bandwidth, "B/s")));
-    if (const Trial* const units = trial(Resource::units)) {
-      const Effect effect = found_.effect_of(units->levels.front());
-      if (effect.slower() && effect.slowdown > 1.1)
-        out_.push_back(fmt::format(
-            "A neighbour that computes on {} makes it take {} long.",
-            units->levels.front().setting.empty() ? "the other PU" : units->levels.front().setting,
-            times(effect)));
+    for (const auto& [resource, with] : {std::pair{Resource::units, "neighbours that compute"},
+                                         {Resource::disk, "a neighbour that writes to its disk"},
+                                         {Resource::cold, "files that are not in memory"},
+                                         {Resource::remote, "memory on another NUMA node"}}) {
+      const Trial* const taken = trial(resource);
+      if (taken == nullptr) continue;
+      const Effect effect = found_.effect_of(*nearest(*taken, 1));
+      if (effect.slower()) out_.push_back(fmt::format("With {} it takes {}.", with, times(effect)));
     }
   }
 
@@ -245,16 +263,16 @@ class Words {
     if (best == nullptr) return;
     const Effect effect = found_.effect_of(*best);
     const bool more = best != &threads->levels.back();
+    const auto number = static_cast<std::uint64_t>(best->taken);
     if (effect.faster()) {
-      out_.push_back(fmt::format(
-          "With {:.0f} threads it is {:.2f} times as fast as you start it (measured){}.",
-          best->taken, 1 / effect.slowdown, more ? "; with more it is not faster" : ""));
-      add_option(*threads, fmt::format("{:.0f}", best->taken));
+      out_.push_back(fmt::format("With {} it is {:.2f} times as fast as you start it (measured){}.",
+                                 core::counted(number, "thread"), 1 / effect.slowdown,
+                                 more ? "; with more it is not faster" : ""));
+      offer(*threads, std::to_string(number), effect);
     } else if (more) {
-      out_.push_back(
-          fmt::format("More threads than {:.0f} do not make it faster (up to {:.0f} "
-                      "were tried).",
-                      best->taken, threads->levels.back().taken));
+      out_.push_back(fmt::format("More than {} {} not make it faster (up to {:.0f} were tried).",
+                                 core::counted(number, "thread"), number == 1 ? "does" : "do",
+                                 threads->levels.back().taken));
     }
     if (found_.threads && std::isfinite(found_.threads->one_worker_seconds)) {
       const core::ScalabilityLaw& law = found_.threads->law;
@@ -269,8 +287,6 @@ class Words {
   }
 
   void say_given() {
-    const Trial* chosen = nullptr;
-    const Level* best = nullptr;
     for (const Resource resource : {Resource::huge_pages, Resource::allocator, Resource::local}) {
       const Trial* const given = trial(resource);
       if (given == nullptr) continue;
@@ -278,58 +294,70 @@ class Words {
         if (level.slowdowns.empty()) continue;
         const Effect effect = found_.effect_of(level);
         if (!effect.faster()) continue;
-        out_.push_back(
-            fmt::format("{} make it {:.2f} ± {:.2f} times as fast (measured).",
-                        level.setting.empty() ? name_of(resource)
-                                              : fmt::format("The allocations of {}", level.setting),
-                        1 / effect.slowdown, effect.half / (effect.slowdown * effect.slowdown)));
-        out_.back().front() = static_cast<char>(std::toupper(out_.back().front()));
-        const bool better = best == nullptr || effect.slowdown < found_.effect_of(*best).slowdown;
-        if (better && !given->option.empty()) chosen = given, best = &level;
+        const std::string what = resource == Resource::huge_pages ? "Huge pages make"
+                                 : resource == Resource::local    ? "One NUMA node makes"
+                                                                  : level.setting + " makes";
+        out_.push_back(fmt::format("{} it {:.2f} ± {:.2f} times as fast (measured).", what,
+                                   1 / effect.slowdown,
+                                   effect.half / (effect.slowdown * effect.slowdown)));
+        offer(*given, level.setting, effect);
       }
     }
-    if (best != nullptr) add_option(*chosen, best->setting);
-    if (!options_.empty()) line_ = fmt::format("tabane run{} -- {}", options_, evidence_.command);
   }
 
-  void add_option(const Trial& trial, const std::string& value) {
-    if (trial.option.empty()) return;
-    std::string option = trial.option;
-    if (const auto at = option.find("{}"); at != std::string::npos) option.replace(at, 2, value);
-    options_ += " " + option;
+  // Keeps the line of what is fastest: nothing was measured together.
+  void offer(const Trial& given, const std::string& value, const Effect& effect) {
+    if (effect.slowdown >= fastest_) return;
+    fastest_ = effect.slowdown;
+    double threads = evidence_.machine.pus;  // as it was started: the level with nothing but 1
+    if (const Trial* const numbers = trial(Resource::threads))
+      for (const Level& level : numbers->levels)
+        if (std::ranges::all_of(level.slowdowns, [](double x) { return x == 1; }))
+          threads = level.taken;
+    const bool is_number = given.resource == Resource::threads;
+    const std::pair<std::string, std::string> filled[] = {
+        {"threads", is_number ? value : fmt::format("{:.0f}", threads)}};
+    line_ = filled_in(evidence_.command, filled);
+    if (!given.option.empty())
+      line_ =
+          fmt::format("tabane run {} -- {}", fmt::format(fmt::runtime(given.option), value), line_);
   }
 
   // What was tried without effect, and what was not tried.
-  void say_rest() {
+  void say_untouched() {
     std::vector<std::string> none, untried;
     std::vector<std::pair<std::string, std::vector<std::string>>> reasons;
     for (const Trial& one : evidence_.trials) {
-      if (!one.untried.empty()) {
-        auto same = std::ranges::find(reasons, one.untried, [](auto& each) { return each.first; });
-        if (same == reasons.end()) same = reasons.insert(same, {one.untried, {}});
+      const bool tried = trial(one.resource) == &one, lost = !tried && !one.levels.empty();
+      const std::string reason = lost ? "the thieves lost their data to the command" : one.untried;
+      if (!reason.empty()) {
+        auto same = std::ranges::find(reasons, reason, [](auto& each) { return each.first; });
+        if (same == reasons.end()) same = reasons.insert(same, {reason, {}});
         same->second.emplace_back(name_of(one.resource));
-        continue;
+        untried_.emplace_back(name_of(one.resource));
+      } else if (tried && one.resource != Resource::threads) {
+        const bool effect = std::ranges::any_of(one.levels, [&](const Level& level) {
+          if (!tells(one.resource, level)) return false;
+          const Effect seen = found_.effect_of(level);
+          return seen.slower() || seen.faster();
+        });
+        if (!effect) none.emplace_back(name_of(one.resource));
       }
-      if (one.resource == Resource::threads) continue;
-      bool effect = false, any = false;
-      for (const Level& level : one.levels) {
-        if (level.slowdowns.empty()) continue;
-        any = true;
-        const Effect seen = found_.effect_of(level);
-        effect |= seen.slower() || seen.faster();
-      }
-      if (any && !effect) none.push_back(name_of(one.resource));
     }
     if (!none.empty()) out_.push_back(fmt::format("No effect was seen of: {}.", join(none)));
     for (const auto& [reason, names] : reasons)
       untried.push_back(fmt::format("{} ({})", join(names), reason));
+    at_untried_ = out_.size();
     if (!untried.empty()) out_.push_back(fmt::format("Not tried: {}.", fmt::join(untried, "; ")));
   }
 
   const Evidence& evidence_;
   const Explanation& found_;
   std::vector<std::string> out_;
-  std::string options_, line_;
+  std::string line_;
+  double fastest_ = 1;                // of what was given, its time relative to undisturbed runs
+  std::vector<std::string> untried_;  // names
+  std::size_t at_untried_ = 0;        // among the sentences
 };
 
 }  // namespace
@@ -351,9 +379,9 @@ const char* name_of(Resource resource) {
   return kNames[static_cast<std::size_t>(resource)];
 }
 
-void put_into_words(const Evidence& evidence, Explanation& explanation) {
+void put_into_words(const Evidence& evidence, std::size_t columns, Explanation& explanation) {
   Words words(evidence, explanation);
-  explanation.sentences = words.sentences();
+  explanation.sentences = words.sentences(columns);
   explanation.line = words.line();
 }
 

@@ -54,8 +54,9 @@ int run(ExplainOptions& options, const Given& given) {
       [&](const lab::Hooks& hooks) -> std::optional<lab::Record> {
         const lab::StolenTime stolen;
         const lab::explain::Evidence evidence = lab::explain::gather(request, topology, hooks);
-        shown = lab::explain::explain_record(topology, evidence, lab::explain::conclude(evidence),
-                                             command_line_of(given));
+        const std::size_t columns = std::min(layout_width(STDOUT_FILENO, options.wide), kReadable);
+        shown = lab::explain::explain_record(
+            topology, evidence, lab::explain::conclude(evidence, columns), command_line_of(given));
         std::ranges::move(stolen.warnings(), std::back_inserter(shown->warnings));
         return shown;
       },
