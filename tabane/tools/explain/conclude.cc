@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <bit>
 #include <cmath>
 #include <limits>
 
@@ -67,47 +68,33 @@ struct Fit {
   double cost = std::numeric_limits<double>::infinity();  // squared errors, and a price per term
 };
 
-// The terms in `used` by the normal equations, whose inverse has the squared errors.
+// The terms in `used`, two at most, by Cramer's rule for the normal equations.
 Fit solve(const std::vector<Point>& points, unsigned used) {
-  std::array<std::array<double, 2 * kTerms>, kTerms> a = {};
-  Terms b = {};
-  for (std::size_t i = 0; i < kTerms; ++i) a[i][kTerms + i] = 1;
-  for (const Point& point : points) {
-    const double weight = 1 / (point.error * point.error);
-    for (std::size_t i = 0; i < kTerms; ++i) {
-      b[i] += weight * point.terms[i] * point.y;
-      for (std::size_t j = 0; j < kTerms; ++j) a[i][j] += weight * point.terms[i] * point.terms[j];
-    }
-  }
+  const auto sum = [&](std::size_t i, std::size_t k) {  // of products; kTerms: of y
+    double all = 0;
+    for (const Point& point : points)
+      all += point.terms[i] * (k < kTerms ? point.terms[k] : point.y) / std::pow(point.error, 2);
+    return all;
+  };
   Fit fit;
   for (std::size_t i = 0; i < kTerms; ++i) {
-    if (used >> i & 1) continue;
-    for (std::size_t j = 0; j < kTerms; ++j) a[i][j] = a[j][i] = 0;
-    a[i][i] = 1;
-    b[i] = 0;
-  }
-  for (std::size_t i = 0; i < kTerms; ++i) {
-    if (!(a[i][i] > 1e-9)) return fit;
-    const double pivot = a[i][i];
-    for (double& value : a[i]) value /= pivot;
-    for (std::size_t k = 0; k < kTerms; ++k) {
-      if (k == i) continue;
-      const double factor = a[k][i];
-      for (std::size_t j = 0; j < 2 * kTerms; ++j) a[k][j] -= factor * a[i][j];
-    }
-  }
-  for (std::size_t i = 0; i < kTerms; ++i) {
-    for (std::size_t j = 0; j < kTerms; ++j) fit.x[i] += a[i][kTerms + j] * b[j];
-    if (used >> i & 1) fit.error[i] = std::sqrt(a[i][kTerms + i]);
+    if (!(used >> i & 1)) continue;
+    std::size_t other = i;
+    for (std::size_t k = 0; k < kTerms; ++k)
+      if (k != i && used >> k & 1) other = k;
+    const double own = other == i ? 1 : sum(other, other), both = other == i ? 0 : sum(i, other);
+    const double determinant = sum(i, i) * own - both * both;
+    if (!(determinant > 1e-9)) return fit;
+    fit.x[i] = (own * sum(i, kTerms) - both * sum(other, kTerms)) / determinant;
+    fit.error[i] = std::sqrt(own / determinant);
     if (fit.x[i] < 0) return fit;
   }
-  fit.cost = 0;
+  fit.cost = kPrice * std::popcount(used);
   for (const Point& point : points) {
     double y = 0;
     for (std::size_t i = 0; i < kTerms; ++i) y += fit.x[i] * point.terms[i];
     fit.cost += std::pow((y - point.y) / point.error, 2);
   }
-  for (std::size_t i = 0; i < kTerms; ++i) fit.cost += kPrice * (used >> i & 1);
   return fit;
 }
 
@@ -116,7 +103,7 @@ Fit solve(const std::vector<Point>& points, unsigned used) {
 Fit best_fit(const std::vector<Point>& points, unsigned allowed, double least) {
   Fit best;
   for (unsigned used = 0; used < 1u << kTerms; ++used) {
-    if (used & ~allowed) continue;
+    if (used & ~allowed || std::popcount(used) > 2) continue;
     const Fit fit = solve(points, used);
     const double sum = fit.x[1] + fit.x[2], unsure = std::hypot(fit.error[1], fit.error[2]);
     if (fit.x[0] == 0 && sum - 3 * unsure > kWhole) continue;
@@ -206,32 +193,27 @@ std::optional<WorkingSet> working_set(const Trial* trial, const Evidence& eviden
     least = std::min(least, left);
   }
   if (effect < kLeastEffect) return std::nullopt;
-  const double nothing = solve(
-                             [&] {
-                               std::vector<Point> points;
-                               for (const auto& [left, y] : seen)
-                                 points.push_back({{}, y, error_of(1 + y, noise)});
-                               return points;
-                             }(),
-                             0)
-                             .cost;
+  // bytes 0: of nothing.
+  const auto fit = [&](double bytes, bool in_order) {
+    std::vector<Point> points;
+    for (const auto& [left, y] : seen)
+      points.push_back({{lost(left, bytes, in_order)}, y, error_of(1 + y, noise)});
+    return solve(points, bytes > 0 ? 1 : 0);
+  };
   struct Shape {
     double bytes, cost, slowdown;
   };
   std::vector<Shape> shapes;
   for (const bool in_order : {false, true}) {
     for (double bytes = least * kStep; bytes < 2 * cache; bytes *= kStep) {
-      std::vector<Point> points;
-      for (const auto& [left, y] : seen)
-        points.push_back({{lost(left, bytes, in_order)}, y, error_of(1 + y, noise)});
-      const Fit fit = solve(points, 1);
-      if (fit.x[0] < kMostOver * (over(evidence) - 1))
-        shapes.push_back({bytes, fit.cost, 1 + fit.x[0]});
+      const Fit found = fit(bytes, in_order);
+      if (found.x[0] < kMostOver * (over(evidence) - 1))
+        shapes.push_back({bytes, found.cost, 1 + found.x[0]});
     }
   }
   if (shapes.empty()) return std::nullopt;
   const auto best = std::ranges::min_element(shapes, {}, &Shape::cost);
-  if (!(best->cost + kPrice < nothing)) return std::nullopt;
+  if (!(best->cost + kPrice < fit(0, true).cost)) return std::nullopt;
   WorkingSet found;
   double sizes = 0, losses = 0, count = 0;
   found.interval = {best->bytes, best->bytes};

@@ -186,7 +186,7 @@ void add_over_time(Record& record, const Observed& observed) {
     }
     if (any) add_curve(curves, std::move(curve));
   }
-  add_chart(record, "over_time", "What its threads do, over one undisturbed run",
+  add_chart(record, "over_time", "What its threads do, over undisturbed runs",
             "Looks at all threads of all its processes. Where fewer run than at other times, "
             "threads have nothing to do, or wait for what the other curves name.",
             std::move(curves));
