@@ -47,7 +47,7 @@ TEST(Conclude, TakesTheSlopeOverTheBandwidthLeft) {
   EXPECT_NEAR(share(found, Kind::computing), 0.3, 1e-6);
   EXPECT_GT(found.find(Kind::computing)->interval->low, 0.1);
   // Half of it gone: 1 + 0.7; twice as much: at most 1 / (1 - 0.35), more by the noise.
-  EXPECT_NE(found.sentences[0].find("with half of it gone it takes 1.70 ± "), std::string::npos)
+  EXPECT_NE(found.sentences[0].find("with 50 % of it gone it takes 1.70 ± "), std::string::npos)
       << found.sentences[0];
   EXPECT_GE(found.causes[0].most_gain(), 1 / 0.3);
 }

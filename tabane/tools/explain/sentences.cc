@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <tuple>
 #include <utility>
 
 #include "tabane/core/units.h"
@@ -43,9 +44,20 @@ std::string size_text(double bytes) {
   return show(std::round(bytes / unit) * unit, "B");
 }
 
-std::string text_of_share(double taken) {
-  return std::abs(taken - 0.5) < 0.03 ? "half" : show_percent(taken);
-}
+constexpr std::tuple<Kind, const char*, const char*> kWords[] = {
+    {Kind::locks, "its threads wait for each other, each in its turn (locks, barriers)",
+     "without these waits"},
+    {Kind::imbalance, "some of its threads have more work than others",
+     "with the same work evenly spread"},
+    {Kind::serial, "one thread works and the others have nothing to do",
+     "with this part spread over all threads"},
+    {Kind::faults, "the system gives it memory, page by page (page faults)", "without faults"},
+    {Kind::disk, "it waits for disks", "with files in memory"},
+    {Kind::network, "it waits for the network or another program's answer", "without these waits"},
+    {Kind::sleep, "it sleeps", "without these waits"},
+    {Kind::others,
+     "its threads could run and wait for a PU, because others run or it has more threads than PUs",
+     "with a PU for each thread"}};
 
 class Words {
  public:
@@ -101,9 +113,6 @@ class Words {
 
  private:
   const Trial* trial(Resource resource) const { return find_trial(evidence_, resource); }
-  bool is_cause(Kind kind) const {
-    return std::ranges::find(found_.causes, kind, &Cause::kind) != found_.causes.end();
-  }
   // "It is bound by" of the first, "It also …" of the others.
   bool first() const { return out_.empty(); }
 
@@ -117,7 +126,7 @@ class Words {
       case Kind::bandwidth:
         return say_bandwidth(cause);
       case Kind::cache:
-        return say_cache();
+        return say_cache(first() ? "It is bound by" : "It is also bound by");
       case Kind::latency:
         out_.push_back(
             fmt::format("{} for single loads from memory, {} of its time: if they took half as "
@@ -128,33 +137,11 @@ class Words {
         return;
       case Kind::computing:
         return say_computing(cause);
-      case Kind::locks:
-        return say_gain(cause,
-                        "its threads wait for each other, each in its turn (locks, barriers)",
-                        "without these waits");
-      case Kind::imbalance:
-        return say_gain(cause, "some of its threads have more work than others",
-                        "with the same work evenly spread");
-      case Kind::serial:
-        return say_gain(cause, "one thread works and the others have nothing to do",
-                        "with this part spread over all threads");
-      case Kind::faults:
-        return say_gain(cause, "the system gives it memory, page by page (page faults)",
-                        "without faults");
-      case Kind::disk:
-        return say_gain(cause, "it waits for disks", "with files in memory");
       case Kind::pipe:
         return say_pipe(cause);
-      case Kind::network:
-        return say_gain(cause, "it waits for the network or another program's answer",
-                        "without these waits");
-      case Kind::sleep:
-        return say_gain(cause, "it sleeps", "without these waits");
-      case Kind::others:
-        return say_gain(cause,
-                        "its threads could run and wait for a PU, because others run or it has "
-                        "more threads than PUs",
-                        "with a PU for each thread");
+      default:
+        for (const auto& [kind, what, without] : kWords)
+          if (kind == cause.kind) say_gain(cause, what, without);
     }
   }
 
@@ -171,23 +158,21 @@ class Words {
     const Level* const half = nearest(*trial(Resource::bandwidth), 0.5);
     out_.push_back(fmt::format("{} by memory bandwidth: with {} of it gone it takes {}.",
                                first() ? "It is bound" : "It is also bound",
-                               text_of_share(half->taken), times(found_.effect_of(*half))));
+                               show_percent(half->taken), times(found_.effect_of(*half))));
     out_.push_back(fmt::format(
         "Twice the bandwidth would make it at most {} times as fast (a straight line through its "
         "curve, continued).",
         half_of(cause)));
   }
 
-  std::string working_set() const {
+  void say_cache(const char* uses) {
     const WorkingSet& set = *found_.working_set;
-    return fmt::format("about {} of it, between {} and {}", size_text(set.bytes),
-                       size_text(set.interval.low), size_text(set.interval.high));
-  }
-
-  void say_cache() {
-    out_.push_back(fmt::format(
-        "{} by the shared cache: it needs {}, and takes {:.1f} times as long without.",
-        first() ? "It is bound" : "It is also bound", working_set(), found_.working_set->slowdown));
+    out_.push_back(
+        fmt::format("{} the shared cache: it needs about {} of it, between {} and {}, and takes "
+                    "{:.1f} times as "
+                    "long without.",
+                    uses, size_text(set.bytes), size_text(set.interval.low),
+                    size_text(set.interval.high), set.slowdown));
   }
 
   void say_computing(const Cause& cause) {
@@ -230,10 +215,9 @@ class Words {
   }
 
   void say_memory() {
-    if (found_.working_set && !is_cause(Kind::cache))
-      out_.push_back(
-          fmt::format("It needs the shared cache, {}: without, it takes {:.1f} times as long.",
-                      working_set(), found_.working_set->slowdown));
+    if (found_.working_set &&
+        std::ranges::find(found_.causes, Kind::cache, &Cause::kind) == found_.causes.end())
+      say_cache("It uses");
     if (found_.needs_bandwidth && found_.bandwidth->knee > 1)
       out_.push_back(fmt::format("It needs {} of {} of memory bandwidth; more would not help.",
                                  show(*found_.needs_bandwidth, "B/s"),
@@ -312,8 +296,7 @@ class Words {
     double threads = evidence_.machine.pus;  // as it was started: the level with nothing but 1
     if (const Trial* const numbers = trial(Resource::threads))
       for (const Level& level : numbers->levels)
-        if (std::ranges::all_of(level.slowdowns, [](double x) { return x == 1; }))
-          threads = level.taken;
+        if (!level.slowdowns.empty() && core::median(level.slowdowns) == 1) threads = level.taken;
     const bool is_number = given.resource == Resource::threads;
     const std::pair<std::string, std::string> filled[] = {
         {"threads", is_number ? value : fmt::format("{:.0f}", threads)}};
@@ -328,7 +311,8 @@ class Words {
     std::vector<std::string> none, untried;
     std::vector<std::pair<std::string, std::vector<std::string>>> reasons;
     for (const Trial& one : evidence_.trials) {
-      const bool tried = trial(one.resource) == &one, lost = !tried && !one.levels.empty();
+      const bool tried = trial(one.resource) == &one,
+                 lost = !tried && !one.levels.empty() && !one.levels[0].slowdowns.empty();
       const std::string reason = lost ? "the thieves lost their data to the command" : one.untried;
       if (!reason.empty()) {
         auto same = std::ranges::find(reasons, reason, [](auto& each) { return each.first; });
