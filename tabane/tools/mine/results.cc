@@ -23,7 +23,9 @@ std::string list_of(const MineResult& result, const std::vector<Item>& items,
   std::string list;
   for (const Item item : items) {
     const std::string& word = result.names.words.at(item);
-    list += (list.empty() ? "" : between) + (between.starts_with(',') ? field_of(word) : word);
+    const bool may_seem_two =
+        between.starts_with(',') && (word.find(',') != word.npos || word.starts_with('"'));
+    list += (list.empty() ? "" : between) + (may_seem_two ? field_of(word) : word);
   }
   return list;
 }
