@@ -47,8 +47,8 @@ class Interrupted(unittest.TestCase):
                     self.assertNotIn("tabane: stopped\n", errors)
 
     def test_ends_a_simulated_run_that_is_under_way(self):
-        for arguments in (["simulate", "ap1000:4x4", "--steps", "100000"],
-                          ["scg", "-n", "400", "--machine", "ap1000:16x16", "--page", "page"]):
+        for arguments in (["simulate", "ap1000:16x16", "--steps", "1000000"],
+                          ["scg", "-n", "2000", "--machine", "ap1000:16x16", "--page", "page"]):
             with self.subTest(arguments[0]):
                 end, errors = self.end_of([*arguments, "-q"], signal.SIGINT)
                 self.assertEqual(end, -signal.SIGINT, errors)

@@ -50,7 +50,7 @@ TEST(ChunkSize, StaysBoundedForTasksThatTakeNoTime) {
   EXPECT_LE(chunk.now(), ChunkSize::kMost);
 }
 
-// Threads in place of processes: what they share besides is plain memory, so ThreadSanitizer sees
+// Threads in place of processes: what else they share is plain memory, so ThreadSanitizer sees
 // whether the control orders it.
 constexpr int kThreads = 3, kTeams = 20;
 

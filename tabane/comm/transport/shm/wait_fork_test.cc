@@ -44,10 +44,14 @@ void delay(std::mt19937& random, int most) {
 
 // Each rank to its own, or else looks and stores hardly ever meet; to any, if there is one.
 void bind_to_own_pu(int rank) {
-  cpu_set_t pu;
-  CPU_ZERO(&pu);
-  CPU_SET(rank, &pu);
-  sched_setaffinity(0, sizeof pu, &pu);
+  cpu_set_t all, own;
+  sched_getaffinity(0, sizeof all, &all);
+  if (rank >= CPU_COUNT(&all)) return;
+  int pu = 0;
+  for (int left = rank; !CPU_ISSET(pu, &all) || left-- > 0;) ++pu;
+  CPU_ZERO(&own);
+  CPU_SET(pu, &own);
+  sched_setaffinity(0, sizeof own, &own);
 }
 
 // Each round one rank stores and wakes while the other one is about to sleep, or sleeps, or looks.
@@ -233,29 +237,19 @@ double cpu_seconds_of(pid_t pid) {
   return cpu_seconds(clock);
 }
 
-void bind_to_first_pu() {
-  cpu_set_t all;
-  sched_getaffinity(0, sizeof all, &all);
-  int first = 0;
-  while (!CPU_ISSET(first, &all)) ++first;
-  CPU_ZERO(&all);
-  CPU_SET(first, &all);
-  sched_setaffinity(0, sizeof all, &all);
-}
-
 // A token goes from rank to rank of one PU. Whoever yields there gives the program that computes a
 // whole slice, a thousand times as long as the token stays with a rank.
 TEST(Wait, RanksGetTheirShareOfAPuBesideAProgramThatComputes) {
   constexpr int kRanks = 4, kEnd = -1;
   Pair pair(kRanks, 1);
   const pid_t busy = team::fork_child([] {
-    bind_to_first_pu();
+    bind_to_own_pu(0);
     for (;;) Waiter::pause();
     return 0;
   });
   std::atomic<int>&token = pair.flags->value[0], &enough = pair.flags->value[1];
   const std::vector<pid_t> ranks = fork_ranks(pair.world, [&](int rank) {
-    bind_to_first_pu();
+    bind_to_own_pu(0);
     Waiter waiter = pair.world.waiter(rank);
     Doorbell& next = pair.world.doorbell((rank + 1) % kRanks);
     int now = 0;

@@ -2,6 +2,7 @@
 #include <malloc.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <cmath>
 #include <numeric>
@@ -336,18 +337,19 @@ TEST(SimulatedMachine, WarnsOfSleep) {
 }
 
 TEST(SimulatedMachine, WarnsOfARealClock) {
-  const auto warnings = [](bool is_real) {
+  const auto warns = [](bool is_real) {
     SimulatedRun run;
     launch({.machine = "ap1000:1x2"}, [&](Comm& comm) {
       if (comm.rank() == 1) return;
       record_run(comm.transport(), run);
       require((is_real ? core::tick_clock().now() : comm.now()) >= 0);
     });
-    return run.warnings;
+    return std::ranges::any_of(run.warnings, [](const std::string& warning) {
+      return warning.find("reads a real clock") != warning.npos;
+    });
   };
-  EXPECT_EQ(warnings(false), std::vector<std::string>());
-  ASSERT_EQ(warnings(true).size(), 1);
-  require_contains(warnings(true)[0], "reads a real clock");
+  EXPECT_FALSE(warns(false));
+  EXPECT_TRUE(warns(true));
 }
 
 // Also a rank that is alone, or that waits in a collective, is asked; all ranks are unwound.
