@@ -55,10 +55,11 @@ test: ## build and run all tests (ARGS='-R Median': some)
 tsan: ## look for data races in comm and team (ThreadSanitizer)
 	$(call setup,survey test)
 	cmake --preset tsan -DTABANE_TESTS=ON -DTABANE_UNITY=ON >/dev/null
-	cmake --build build-tsan --parallel $(JOBS) --target comm_shm_test team_test
-	ctest --preset tsan --parallel $(JOBS) -R '^(comm_shm|team)\.' -E 'Algorithms|Wait'
+	cmake --build build-tsan --parallel $(JOBS) --target comm_test comm_shm_test team_test
+	ctest --preset tsan --parallel $(JOBS) -E 'Algorithms|Wait' \
+	  -R '^(comm_shm|team)\.|^comm\.(BoardOnThreads|Channel|DirectCopy|PageSet|Window|World)$$'
 
-mutants: ## weaken each memory order in turn: does a test notice? (PARTS='wait board': some)
+mutants: ## weaken each memory order of lock-free parts: does a test notice? (PARTS='wait board')
 	$(call setup,survey test)
 	$(call configure,TABANE_TESTS)
 	$(call compile,tabane_comm,each mutant takes some seconds)

@@ -11,8 +11,9 @@ namespace {
 // So one of them sees the other, which takes sequential consistency of `taken` and `error`; and
 // what comes last, `ended`, releases what was copied. All of it is next to system calls that cost
 // hundreds of times as much, so no operation is weaker than it is by default. No test can see
-// error, taken.fetch_add, taken.load, or ended weaker: on x86 read-modify-writes are fences in any
-// order, and loads are the same instruction.
+// error.compare_exchange_strong, error.load, taken.fetch_add, taken.load, ended.fetch_add or
+// ended.load weaker: on x86 read-modify-writes are fences in any order, and loads are the same
+// instruction.
 constexpr int kBackShift = 32;
 
 std::uint64_t count_of(std::uint64_t taken) { return (taken & UINT32_MAX) + (taken >> kBackShift); }

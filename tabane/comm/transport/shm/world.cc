@@ -196,7 +196,9 @@ void World::fail(int rank, pid_t pid, std::string_view how) {
     usleep(100);
   }
   // With the load in throw_failed(): whoever sees it sees `written` as it was seen here. No test
-  // can see failed_rank.compare_exchange_strong or failed_rank.load weaker: x86 keeps that order.
+  // can see failed_rank.compare_exchange_strong, failed_rank.load or written.load weaker: x86 keeps
+  // the order, and the two loads are about the same, unless the writer is stopped right before
+  // this.
   int none = -1;
   head_->failed_rank.compare_exchange_strong(none, rank);
   lost.state.store(RankState::failed);
