@@ -39,8 +39,7 @@ Definition define() {
               {"--conventional WHAT=FACTOR,...",
                &own->conventional,
                "With --machine: how conventional messages, of which the report gives no cost, "
-               "differ "
-               "from the machine's own (default setup=5)",
+               "differ from the machine's own (default setup=5)",
                {.needs = {"--machine"}}},
               time_row("--seconds TIME", own->seconds,
                        "Give SLALOM this time to solve as many patches as it can, with each set of "

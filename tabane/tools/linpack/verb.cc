@@ -223,8 +223,7 @@ Definition define() {
              {"--pattern NAME",
               &options->pattern,
               "1992: exchange rows and columns one by one, each by a broadcast, as programs did "
-              "then; "
-              "own (default): many at once",
+              "then; own (default): many at once",
               {.choices = {"own", "1992"}, .excludes = {"--look-ahead"}}},
              {"-o,--output FILE", &options->output,
               "Write x, if it passes the check, to FILE: as NPY if it ends in .npy, otherwise one "

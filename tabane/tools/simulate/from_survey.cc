@@ -69,6 +69,12 @@ double kept_bytes(const lab::Record& survey, double cache) {
   return std::clamp(size - size * (1 / full - 1 / cached) / (1 / memory - 1 / cached), 0.0, cache);
 }
 
+// Of a machine's description, where the system may not have told it.
+double number_of(const lab::Json& object, const char* key, double otherwise) {
+  const lab::Json* const found = object.find(key);
+  return found != object.end() && found->is_number() ? found->get<double>() : otherwise;
+}
+
 // The share of a core in the last cache.
 struct LastCache {
   std::string level = "l2";
@@ -78,13 +84,13 @@ struct LastCache {
 LastCache last_cache_of(const lab::Record& survey, int cores) {
   const lab::Json& machine = survey.machine;
   LastCache last;
-  int level = 0;
+  double last_level = 0;
   for (const lab::Json& cache : machine.value("caches", lab::Json::array())) {
-    if (cache.value("level", 0) <= level) continue;
-    level = cache.value("level", 0);
-    const double sharing = cache.value("pus_sharing", 1.0) * cores / machine.value("pus", cores);
-    last = {fmt::format("l{}", level), cache.value("bytes", 0.0) / std::max(sharing, 1.0)};
-    last.bytes *= kept_bytes(survey, cache.value("bytes", 0.0)) / cache.value("bytes", 1.0);
+    const double level = number_of(cache, "level", 0), bytes = number_of(cache, "bytes", 0);
+    if (level <= last_level || bytes <= 0) continue;
+    last_level = level;
+    const double sharing = number_of(cache, "pus_sharing", 1) * cores / machine.value("pus", cores);
+    last = {fmt::format("l{}", level), kept_bytes(survey, bytes) / std::max(sharing, 1.0)};
   }
   return last;
 }
@@ -142,11 +148,12 @@ std::string machine_from(const lab::Record& survey, const Rates& rates) {
       figures.inverse("simd.dot.l1"), pass_law(figures, last, cores, 28.0 / 24), 4 * peak);
   figures.require_all();
   if (rates.empty()) {
-    return text + fmt::format(
-                      "# Assumed: products at peak.fma.machine. Where the survey was taken,\n"
-                      "# tabane simulate --from measures them.\n"
-                      "compute.product = {:.4g} op\n",
-                      peak);
+    return text +
+           fmt::format(
+               "# Assumed: products at peak.fma.machine. Where the survey was taken,\n"
+               "# tabane simulate --from measures them, if 32 MB of memory a core are free.\n"
+               "compute.product = {:.4g} op\n",
+               peak);
   }
   text += "# Measured now, on all cores.\n";
   for (const auto& [kind, law] : rates) text += fmt::format("compute.{} = {}\n", kind, law);

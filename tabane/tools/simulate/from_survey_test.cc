@@ -72,6 +72,17 @@ TEST(FromSurvey, PassesTakeWhatTheyHaveToFetch) {
   EXPECT_NEAR(computing(machine, "stencil", 1e6, 1e6), 20, 1e-9);       // at 50 GFLOP/s
 }
 
+// Some systems do not tell the size of a cache, or its level.
+TEST(FromSurvey, SkipsCachesOfWhichItKnowsTooLittle) {
+  lab::Record record = survey();
+  const std::string text = machine_from(record, {});
+  for (const char* cache : {R"({"level": 4, "bytes": 0})", R"({"level": 4, "bytes": null})",
+                            R"({"level": null, "bytes": 9e9, "pus_sharing": 1})"}) {
+    record.machine["caches"].push_back(lab::Json::parse(cache));
+    EXPECT_EQ(machine_from(record, {}), text) << cache;
+  }
+}
+
 // At 8 MB one core gets 40 GB/s, which is 200 us, between 100 GB/s and 20 GB/s: 3 MB of the cache's
 // 8 come from memory.
 TEST(FromSurvey, TakesTheCacheThatKeepsWhatIsReadAgain) {

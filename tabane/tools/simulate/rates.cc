@@ -3,12 +3,14 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 #include <functional>
 #include <list>
 #include <vector>
 
 #include "tabane/comm/collectives.h"
 #include "tabane/comm/launch.h"
+#include "tabane/core/cgroup.h"
 #include "tabane/core/clock.h"
 #include "tabane/core/file.h"
 #include "tabane/core/memory.h"
@@ -94,6 +96,7 @@ Costs costs_of(const Sample& a, const Sample& b) {
 }
 
 Rates measure_rates(int ranks) {
+  if (core::usable_memory_bytes().value_or(INFINITY) < 32e6 * ranks) return {};
   struct Values {
     Costs product, symmetric, text;
     double triangle, memory;

@@ -19,7 +19,8 @@ struct Costs {
 // Returns the costs that give both times, or, if one would be negative, without it the time of a.
 Costs costs_of(const Sample& a, const Sample& b);
 
-// Measures on so many ranks, which all work at once. cost: 0.3 s.
+// Measures on so many ranks, which all work at once. Returns nothing if less memory than 32 MB a
+// rank can be used. cost: 0.3 s, if each rank has a core.
 Rates measure_rates(int ranks);
 
 }  // namespace tabane::simulate

@@ -45,11 +45,12 @@ void print_presets() {
 bool has_printed(const SimulateOptions& options) {
   if (!options.survey.empty()) {
     const lab::Record survey = read_record(options.survey);
-    const bool is_here = simulate::is_of_this_machine(survey);
-    fmt::print("{}",
-               simulate::machine_from(
-                   survey, is_here ? simulate::measure_rates(survey.machine.at("cores").get<int>())
-                                   : simulate::Rates{}));
+    std::string text = simulate::machine_from(survey, {});  // refuses before anything is measured
+    if (simulate::is_of_this_machine(survey)) {
+      const int cores = survey.machine.at("cores").get<int>();
+      text = simulate::machine_from(survey, simulate::measure_rates(cores));
+    }
+    fmt::print("{}", text);
     return true;
   }
   if (options.machine.empty()) {

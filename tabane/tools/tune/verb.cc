@@ -324,8 +324,8 @@ Definition define() {
       table(varying_rows(options->request), judging_rows(*options), effort_rows(*options),
             std::vector<Option>{{"--collectives", &options->collectives,
                                  "Instead of a command, measure every algorithm of the collectives "
-                                 "on ranks (--transport, "
-                                 "-n), and write rules for when to use which"},
+                                 "on ranks (--transport, -n), and write rules for when to use "
+                                 "which"},
                                 {"--rules FILE", &options->rules,
                                  "Write the rules of the collectives to FILE (default: stdout)"}},
             options->rows(options->collectives_study.quick,
