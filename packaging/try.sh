@@ -11,7 +11,6 @@ cd "$(dirname "$0")/.."
 packages=$(realpath "${1:-build-package/packages}")
 [ $# -gt 0 ] && shift
 [ $# -gt 0 ] || set -- bookworm trixie jammy
-debian=http://deb.debian.org/debian
 here=$(mktemp -d)
 trap 'rm -rf "$here"' EXIT
 [[ $packages$here != *[[:space:]]* ]] ||
@@ -66,13 +65,12 @@ if find /usr -name '*tabane*' | grep .; then exit 1; fi
 TRY
 
 for suite in "$@"; do
-  keys=/usr/share/keyrings/debian-archive-keyring.gpg mirror=$debian
+  keys=/usr/share/keyrings/debian-archive-keyring.gpg
   case $suite in
     jammy | noble)  # Debian 13 has Ubuntu's keys
       mmdebstrap --quiet --variant=extract --include=ubuntu-archive-keyring trixie \
-        "$here/$suite" $debian
-      keys=$here/$suite/usr/share/keyrings/ubuntu-archive-keyring.gpg
-      mirror=http://archive.ubuntu.com/ubuntu ;;
+        "$here/$suite"
+      keys=$here/$suite/usr/share/keyrings/ubuntu-archive-keyring.gpg ;;
   esac
   hooks=(
     --customize-hook='mkdir "$1/try"'
@@ -85,6 +83,6 @@ for suite in "$@"; do
   [ "$suite" != bookworm ] || hooks+=(--customize-hook='chroot "$1" sh /try/deb')
   echo "== $suite"
   mmdebstrap --quiet --variant=minbase --include=apt --keyring="$keys" "${hooks[@]}" \
-    "$suite" /dev/null "$mirror"
+    "$suite" /dev/null
 done
 echo "all tried"
