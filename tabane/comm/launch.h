@@ -64,7 +64,7 @@ int ranks_on_shm(const LaunchOptions& options);
 // the only one.
 bool is_one_of_several();
 
-// For work that several tasks of a batch system would share. throws: core::UsageError with the
+// For work that several tasks of Slurm or Flux would share. throws: core::UsageError with the
 // remedy if this process is one of several and no MPI connects them: each would do all of it.
 void require_connected_tasks();
 

@@ -36,9 +36,8 @@ struct MpiLauncher {
 // Empty: no MPI launcher. A job's shell under SLURM is none, what srun starts there is one.
 std::optional<MpiLauncher> mpi_launcher();
 
-// What is wrong, and what to do, if a batch system has started this process as one of several tasks
-// and no MPI connects them; else empty. PBS does not say how many there are: there it is known only
-// of those on other nodes than the job's script.
+// What is wrong, and what to do, if Slurm or Flux has started this process as one of several tasks
+// and no MPI connects them; else empty. LSF and PBS do not say how many tasks there are.
 std::string complaint_about_task();
 
 // A world of all ranks that MPI has started: each of them calls it. The first call loads the module

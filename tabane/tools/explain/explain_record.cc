@@ -239,7 +239,7 @@ void add_counts(Record& record, const Evidence& evidence) {
   if (cycles > 0) rows.rows.push_back({"instructions per cycle", {instructions / cycles, "ratio"}});
   if (bytes > 0) rows.rows.push_back({"misses of the cache, as bytes", {bytes / seconds, "B/s"}});
   add_table(record, "Counted by the processor", std::move(rows),
-            "Beside what was concluded; no conclusion uses it.");
+            "For comparison: no conclusion uses it.");
 }
 
 void add_runs(Record& record, const Evidence& evidence) {
