@@ -24,6 +24,7 @@
 #include "tabane/comm/bench_work.h"
 #include "tabane/comm/collectives.h"
 #include "tabane/comm/launch.h"
+#include "tabane/core/clock.h"
 #include "tabane/core/measurement.h"
 
 namespace tabane::bench {
@@ -266,12 +267,10 @@ std::uint64_t ping_pong_view(comm::Comm& comm, std::size_t bytes, std::uint64_t 
 
 std::uint64_t cpu_ns(pid_t pid) {
   clockid_t clock;
-  timespec used{};
-  if (clock_getcpuclockid(pid, &clock) != 0 || clock_gettime(clock, &used) != 0) {
+  if (clock_getcpuclockid(pid, &clock) != 0) {
     throw core::Error("the CPU time of the rank that waits is not known");
   }
-  return static_cast<std::uint64_t>(used.tv_sec) * 1'000'000'000 +
-         static_cast<std::uint64_t>(used.tv_nsec);
+  return core::clock_ns(clock);
 }
 
 // Returns how many of a million nanoseconds rank 1 computes while it waits, after 100 ms.

@@ -1,7 +1,5 @@
 #include "tabane/comm/collectives.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <array>
 #include <limits>
@@ -23,43 +21,42 @@ namespace internal {
 
 void require_parts(Kind kind, std::size_t all, std::size_t part, int ranks) {
   if (all == part * static_cast<std::size_t>(ranks)) return;
-  throw core::UsageError(fmt::format("{}: {} values are not {} ranks times a block of {}",
-                                     name_of(kind), all, ranks, part));
+  throw core::UsageError("{}: {} values are not {} ranks times a block of {}", name_of(kind), all,
+                         ranks, part);
 }
 
 void require_blocks(Kind kind, std::size_t out, std::size_t in, int ranks) {
   if (out == in && out % static_cast<std::size_t>(ranks) == 0) return;
-  throw core::UsageError(fmt::format("{}: {} elements out and {} in are not {} equal blocks each",
-                                     name_of(kind), out, in, ranks));
+  throw core::UsageError("{}: {} elements out and {} in are not {} equal blocks each",
+                         name_of(kind), out, in, ranks);
 }
 
 void require_counts(Kind kind, std::size_t all, std::span<const std::size_t> part_bytes,
                     const OwnPart& own) {
   if (part_bytes.size() != static_cast<std::size_t>(own.ranks)) {
-    throw core::UsageError(
-        fmt::format("{}: {} counts for {} ranks", name_of(kind), part_bytes.size(), own.ranks));
+    throw core::UsageError("{}: {} counts for {} ranks", name_of(kind), part_bytes.size(),
+                           own.ranks);
   }
   const std::size_t bytes = std::accumulate(part_bytes.begin(), part_bytes.end(), std::size_t{0});
   if (all * own.element_bytes != bytes) {
-    throw core::UsageError(fmt::format("{}: {} elements of all, but the counts sum up to {}",
-                                       name_of(kind), all, bytes / own.element_bytes));
+    throw core::UsageError("{}: {} elements of all, but the counts sum up to {}", name_of(kind),
+                           all, bytes / own.element_bytes);
   }
   const std::size_t counted = part_bytes[static_cast<std::size_t>(own.rank)] / own.element_bytes;
   if (own.count != counted) {
-    throw core::UsageError(fmt::format("{}: {} elements of rank {}'s part, but its count is {}",
-                                       name_of(kind), own.count, own.rank, counted));
+    throw core::UsageError("{}: {} elements of rank {}'s part, but its count is {}", name_of(kind),
+                           own.count, own.rank, counted);
   }
 }
 
 void require_result(std::size_t in, std::size_t out) {
   if (in == out) return;
-  throw core::UsageError(
-      fmt::format("reduce: {} elements in and {} for the result on the root", in, out));
+  throw core::UsageError("reduce: {} elements in and {} for the result on the root", in, out);
 }
 
 void require_indices(std::size_t values, std::size_t indices) {
   if (indices == 0 || indices == values) return;
-  throw core::UsageError(fmt::format("{} indices of {} values", indices, values));
+  throw core::UsageError("{} indices of {} values", indices, values);
 }
 
 std::vector<std::size_t> bytes_of_parts(std::span<const std::size_t> counts,
@@ -78,8 +75,8 @@ Request begin(Comm& comm, Call call) {
 
 void require_values(Operation operation) {
   if (operation != Operation::min_loc && operation != Operation::max_loc) return;
-  throw core::UsageError(fmt::format("{} is of a value and its place: call all_reduce_{}",
-                                     name_of(operation), name_of(operation)));
+  throw core::UsageError("{} is of a value and its place: call all_reduce_{}", name_of(operation),
+                         name_of(operation));
 }
 
 }  // namespace internal

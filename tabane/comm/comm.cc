@@ -39,11 +39,11 @@ std::vector<ColorKey> colors_of_all(Transport& transport, ColorKey own) {
 }  // namespace
 
 void internal::throw_part(const Arrival& arrival, std::size_t element_bytes, int receiver) {
-  throw MessageError(fmt::format(
+  throw MessageError(
       "message from rank {} to rank {}, tag {}: the sender sent {}, the receiver wants whole "
       "elements of {} bytes",
       arrival.source, receiver, arrival.tag, describe_bytes(arrival.bytes, arrival.type),
-      element_bytes));
+      element_bytes);
 }
 
 Comm::Comm(std::unique_ptr<Transport> transport, std::shared_ptr<const ChoiceTable> choice)
@@ -73,19 +73,19 @@ std::optional<Comm> Comm::split(int color, int key) {
 
 void Comm::throw_bad_rank(int rank) const {
   const std::string has = size() == 1 ? "rank 0 only" : fmt::format("ranks 0 to {}", size() - 1);
-  throw core::UsageError(fmt::format("rank {} does not exist: the group has {}{}", rank, has,
-                                     rank == any_source ? " (any_source is for receives)" : ""));
+  throw core::UsageError("rank {} does not exist: the group has {}{}", rank, has,
+                         rank == any_source ? " (any_source is for receives)" : "");
 }
 
 void Comm::throw_bad_tag(int tag) {
-  throw core::UsageError(fmt::format(
-      "tag {} cannot be used: give 0 to {} (negative ones are reserved)", tag, kMostTag));
+  throw core::UsageError("tag {} cannot be used: give 0 to {} (negative ones are reserved)", tag,
+                         kMostTag);
 }
 
 void Comm::throw_not_one(const Received& received) const {
-  throw MessageError(fmt::format(
+  throw MessageError(
       "message from rank {} to rank {}, tag {}: the sender sent {} elements, the receiver wants 1",
-      received.source, rank(), received.tag, received.count));
+      received.source, rank(), received.tag, received.count);
 }
 
 Arrival Comm::arrival_of_next(int from, const Label& label) {

@@ -20,9 +20,9 @@ std::string shapes_of(int ranks) {
 std::string side(int number) { return number == 0 ? "?" : std::to_string(number); }
 
 [[noreturn]] void throw_no_fit(int ranks, GridShape shape) {
-  throw core::UsageError(fmt::format("a grid of {} x {} does not fit {} {}: give {}",
-                                     side(shape.rows), side(shape.columns), ranks,
-                                     ranks == 1 ? "rank" : "ranks", shapes_of(ranks)));
+  throw core::UsageError("a grid of {} x {} does not fit {} {}: give {}", side(shape.rows),
+                         side(shape.columns), ranks, ranks == 1 ? "rank" : "ranks",
+                         shapes_of(ranks));
 }
 
 int most_rows_of_square(int ranks) {
@@ -38,7 +38,7 @@ int wrap(int index, int size) { return (index % size + size) % size; }
 }  // namespace
 
 GridShape fit_grid(int ranks, GridShape shape) {
-  if (ranks < 1) throw core::UsageError(fmt::format("a grid of {} ranks cannot be", ranks));
+  if (ranks < 1) throw core::UsageError("a grid of {} ranks cannot be", ranks);
   const GridShape wanted = shape;
   if (wanted.rows < 0 || wanted.columns < 0) throw_no_fit(ranks, wanted);
   if (wanted.rows == 0) {

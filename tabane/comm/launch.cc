@@ -54,8 +54,8 @@ void set_up(Comm& comm, const Collectives& collectives) {
 
 void check_ranks(int ranks) {
   if (ranks >= 0 && ranks <= kMostRanks) return;
-  throw core::UsageError(
-      fmt::format("ranks = {} cannot be: give 1 to {}, or 0 for one a PU", ranks, kMostRanks));
+  throw core::UsageError("ranks = {} cannot be: give 1 to {}, or 0 for one a PU", ranks,
+                         kMostRanks);
 }
 
 void check_grid(int ranks, GridShape grid) {
@@ -192,9 +192,9 @@ void launch_mpi(const LaunchOptions& options, const Collectives& collectives, co
   std::unique_ptr<Transport> opened = open_mpi_world(silence_limit(options.silence_limit_s));
   Transport& world = *opened;
   if (options.ranks != 0 && options.ranks != world.size()) {
-    throw core::UsageError(fmt::format(
+    throw core::UsageError(
         "ranks = {} cannot be where MPI has {}: give 0, or start them with mpirun -n {}",
-        options.ranks, world.size(), options.ranks));
+        options.ranks, world.size(), options.ranks);
   }
   check_grid(world.size(), options.grid);
   Comm comm(collectives.on_top_of(std::move(opened)), collectives.choice);

@@ -95,9 +95,8 @@ void parse_shape(std::string_view text, Machine& machine) {
   const int rows = x == text.npos ? 0 : side(text.substr(0, x));
   const int columns = x == text.npos ? 0 : side(text.substr(x + 1));
   if (rows == 0 || columns == 0 || rows > kMostRanks / columns) {
-    throw core::UsageError(
-        fmt::format("'{}' is no shape: give ROWSxCOLUMNS, as in 16x16, for at most {} ranks", text,
-                    kMostRanks));
+    throw core::UsageError("'{}' is no shape: give ROWSxCOLUMNS, as in 16x16, for at most {} ranks",
+                           text, kMostRanks);
   }
   machine.rows = rows;
   machine.columns = columns;
@@ -117,17 +116,17 @@ Law* find_law(Machine& machine, std::string_view name) {
 void parse_line(std::string_view line, Machine& machine) {
   const std::size_t equals = line.find('=');
   const std::string_view key = trimmed(line.substr(0, equals));
-  if (equals == line.npos) throw core::UsageError(fmt::format("'{}': give KEY = LAW", key));
+  if (equals == line.npos) throw core::UsageError("'{}': give KEY = LAW", key);
   const std::string_view value = trimmed(line.substr(equals + 1));
   if (key == "name") {
     machine.name = value;
   } else if (key == "shape") {
     parse_shape(value, machine);
   } else if (Law* const law = find_law(machine, key)) {
-    if (law->is_given()) throw core::UsageError(fmt::format("{} is given twice", key));
+    if (law->is_given()) throw core::UsageError("{} is given twice", key);
     *law = Law::parse(value);
   } else {
-    throw core::UsageError(fmt::format("no key '{}': give one of {}", key, key_names()));
+    throw core::UsageError("no key '{}': give one of {}", key, key_names());
   }
 }
 
@@ -147,8 +146,8 @@ std::uint8_t variables_of(std::string_view text) {
     const std::string_view word = text.substr(0, std::min(text.find(' '), text.size()));
     const auto found = std::ranges::find(kVariableNames, word);
     if (found == kVariableNames.end()) {
-      throw core::UsageError(fmt::format("'{}' is no variable: give a number, then any of {}", word,
-                                         fmt::join(kVariableNames, ", ")));
+      throw core::UsageError("'{}' is no variable: give a number, then any of {}", word,
+                             fmt::join(kVariableNames, ", "));
     }
     variables |= static_cast<std::uint8_t>(1U << (found - kVariableNames.begin()));
     text.remove_prefix(word.size());
@@ -162,9 +161,9 @@ Law::Term term_of(std::string_view text, bool is_negative) {
   const std::optional<double> factor = number_of(text.substr(0, end));
   if (!factor || !(*factor >= 0 && *factor <= kMostFactor)) {
     throw core::UsageError(
-        fmt::format("'{}' does not begin with a number from 0 to {:g}: give a "
-                    "law as in 9.84 + 0.05 x + 0.16 hop, in microseconds",
-                    text, kMostFactor));
+        "'{}' does not begin with a number from 0 to {:g}: give a "
+        "law as in 9.84 + 0.05 x + 0.16 hop, in microseconds",
+        text, kMostFactor);
   }
   return {is_negative ? -*factor : *factor, variables_of(text.substr(end))};
 }
@@ -183,8 +182,8 @@ void require_positive(Law law, std::string_view text) {
         for (const double operations : {0.0, 1e12}) {
           if (law.at({bytes, ranks, hops, operations}) >= 0) continue;
           throw core::UsageError(
-              fmt::format("'{}' is below 0 for {:g} bytes, {} ranks and {} hops: a cost cannot be",
-                          text, bytes, ranks, hops));
+              "'{}' is below 0 for {:g} bytes, {} ranks and {} hops: a cost cannot be", text, bytes,
+              ranks, hops);
         }
       }
     }
@@ -197,9 +196,9 @@ std::string text_of(const std::string& file) {
     std::vector<std::string_view> names;
     for (const Preset& preset : presets()) names.push_back(preset.name);
     throw core::UsageError(
-        fmt::format("there is no machine '{}': give {}, perhaps with a shape as in {}:16x16, or a "
-                    "file (see 'tabane simulate')",
-                    file, fmt::join(names, ", "), names.front()));
+        "there is no machine '{}': give {}, perhaps with a shape as in {}:16x16, or a "
+        "file (see 'tabane simulate')",
+        file, fmt::join(names, ", "), names.front());
   }
   return {std::istreambuf_iterator<char>(in), {}};
 }
@@ -282,13 +281,13 @@ Machine Machine::parse(std::string_view text, std::string_view source) {
     try {
       parse_line(content, machine);
     } catch (const core::UsageError& error) {
-      throw core::UsageError(fmt::format("{}, line {}: {}", source, number, error.what()));
+      throw core::UsageError("{}, line {}: {}", source, number, error.what());
     }
   }
   try {
     require_laws(machine);
   } catch (const core::UsageError& error) {
-    throw core::UsageError(fmt::format("{}: {}", source, error.what()));
+    throw core::UsageError("{}: {}", source, error.what());
   }
   if (machine.name.empty()) machine.name = source;
   return machine;
@@ -320,16 +319,15 @@ Machine machine_named(const std::string& name, int ranks) {
   if (colon != name.npos) parse_shape(std::string_view(name).substr(colon + 1), machine);
   if (machine.rows == 0) {
     if (ranks == 0) {
-      throw core::UsageError(fmt::format("{} has no shape: give one, as in {}:16x16", name, name));
+      throw core::UsageError("{} has no shape: give one, as in {}:16x16", name, name);
     }
     machine.rows = static_cast<int>(std::sqrt(ranks));
     while (ranks % machine.rows != 0) --machine.rows;
     machine.columns = ranks / machine.rows;
   }
   if (ranks != 0 && ranks != machine.ranks()) {
-    throw core::UsageError(fmt::format("{} ranks do not fit {}, whose shape is {}x{}: give {}",
-                                       ranks, name, machine.rows, machine.columns,
-                                       machine.ranks()));
+    throw core::UsageError("{} ranks do not fit {}, whose shape is {}x{}: give {}", ranks, name,
+                           machine.rows, machine.columns, machine.ranks());
   }
   return machine;
 }
@@ -347,9 +345,9 @@ void scale(Machine& machine, std::string_view changes) {
     const std::optional<double> factor =
         equals == change.npos ? std::nullopt : number_of(trimmed(change.substr(equals + 1)));
     if (!factor || !(*factor >= 0 && *factor <= kMostFactor)) {
-      throw core::UsageError(fmt::format(
+      throw core::UsageError(
           "'{}' is no change: give WHAT=FACTOR with a factor from 0 to {:g}, as in setup=0.5",
-          change, kMostFactor));
+          change, kMostFactor);
     }
     bool is_known = false;
     for (const Key& key : kKeys) {
@@ -373,9 +371,8 @@ void scale(Machine& machine, std::string_view changes) {
     for (const Key& key : kKeys) {
       if ((machine.*key.law).is_given()) legal += fmt::format(", {}", key.name);
     }
-    throw core::UsageError(fmt::format("{} has nothing called '{}' to change: give one of {}{}",
-                                       machine.name, what, legal,
-                                       machine.compute.empty() ? "" : ", compute"));
+    throw core::UsageError("{} has nothing called '{}' to change: give one of {}{}", machine.name,
+                           what, legal, machine.compute.empty() ? "" : ", compute");
   }
   // Some terms alone may have changed, so that those below 0 outweigh the others.
   for (const Key& key : kKeys) {

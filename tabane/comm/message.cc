@@ -21,9 +21,7 @@ std::string describe_types(TypeCode sent, TypeCode wanted) {
 }  // namespace
 
 AbortError::AbortError(int rank, int code)
-    : Error(fmt::format("rank {} has aborted the job with code {}", rank, code)),
-      rank_(rank),
-      code_(code) {}
+    : Error("rank {} has aborted the job with code {}", rank, code), rank_(rank), code_(code) {}
 
 std::string name_of(TypeCode type) {
   if (type == TypeCode{}) return "bytes";

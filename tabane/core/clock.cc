@@ -1,11 +1,8 @@
 #include "tabane/core/clock.h"
 
-#include <time.h>
-
 #include <algorithm>
 #include <array>
 #include <chrono>
-#include <ctime>
 #include <thread>
 #include <vector>
 
@@ -29,13 +26,7 @@ struct Moment {
   double seconds = 0;
 };
 
-double seconds_of(clockid_t clock) {
-  timespec t{};
-  clock_gettime(clock, &t);
-  return static_cast<double>(t.tv_sec) + 1e-9 * static_cast<double>(t.tv_nsec);
-}
-
-double raw_seconds() { return seconds_of(CLOCK_MONOTONIC_RAW); }
+double raw_seconds() { return clock_seconds(CLOCK_MONOTONIC_RAW); }
 
 // The tightest bracket of several is the one that nothing interrupted.
 Moment read_both(std::uint64_t origin, double start) {
@@ -163,13 +154,13 @@ Clock& tick_clock() {
 std::uint64_t clock_requests() { return requests; }
 
 RunningShare::RunningShare()
-    : wall_(seconds_of(CLOCK_MONOTONIC)), cpu_(seconds_of(CLOCK_THREAD_CPUTIME_ID)) {
+    : wall_(clock_seconds(CLOCK_MONOTONIC)), cpu_(clock_seconds(CLOCK_THREAD_CPUTIME_ID)) {
   ++requests;
 }
 
 double RunningShare::share() const {
-  const double cpu = seconds_of(CLOCK_THREAD_CPUTIME_ID) - cpu_;
-  const double wall = seconds_of(CLOCK_MONOTONIC) - wall_;
+  const double cpu = clock_seconds(CLOCK_THREAD_CPUTIME_ID) - cpu_;
+  const double wall = clock_seconds(CLOCK_MONOTONIC) - wall_;
   return wall > 0 ? cpu / wall : 1;
 }
 

@@ -3,16 +3,10 @@
 #include <gtest/gtest.h>
 #include <time.h>
 
-#include <ctime>
-
 namespace tabane::core {
 namespace {
 
-double raw_seconds() {
-  timespec t{};
-  clock_gettime(CLOCK_MONOTONIC_RAW, &t);
-  return static_cast<double>(t.tv_sec) + 1e-9 * static_cast<double>(t.tv_nsec);
-}
+double raw_seconds() { return clock_seconds(CLOCK_MONOTONIC_RAW); }
 
 TEST(Ticks, NeverRunBackwardsOnOneThread) {
   for (int i = 0; i < 10000; ++i) {

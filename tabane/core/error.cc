@@ -29,8 +29,8 @@ LostError::LostError(int rank, long pid, std::string_view phase, std::string_vie
                             phase.empty() ? "" : " during ", phase, how)) {}
 
 VerificationError::VerificationError(std::string_view what, double residual, double tolerance)
-    : Error(fmt::format("{}: verification failed, residual {:.3g} is over the tolerance {:.3g}",
-                        what, residual, tolerance)),
+    : Error("{}: verification failed, residual {:.3g} is over the tolerance {:.3g}", what, residual,
+            tolerance),
       residual_(residual),
       tolerance_(tolerance) {}
 

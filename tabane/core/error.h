@@ -2,6 +2,8 @@
 // beforehand and never thrown.
 #pragma once
 
+#include <fmt/core.h>
+
 #include <stdexcept>
 #include <string>
 #include <string_view>
@@ -12,6 +14,10 @@ namespace tabane::core {
 class Error : public std::runtime_error {
  public:
   using std::runtime_error::runtime_error;
+  // With the text that fmt::format() makes of these: Error("{} has {} bytes", path, bytes).
+  template <class First, class... Rest>
+  Error(fmt::format_string<First, Rest...> format, First&& first, Rest&&... rest)
+      : runtime_error(fmt::vformat(format, fmt::make_format_args(first, rest...))) {}
 };
 
 // The request cannot be meant: names the flag or argument and the legal values.

@@ -1,7 +1,5 @@
 #include "tabane/core/placement.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <map>
 #include <numeric>
@@ -196,8 +194,7 @@ static_assert(std::size(kPolicies) == static_cast<std::size_t>(PlacementPolicy::
 PlacementPolicy parse_placement_policy(std::string_view text) {
   const auto found = std::ranges::find(kPolicies, text);
   if (found != std::end(kPolicies)) return static_cast<PlacementPolicy>(found - kPolicies);
-  throw UsageError(
-      fmt::format("\"{}\" is not a placement: use compact, scatter, numa or none", text));
+  throw UsageError("\"{}\" is not a placement: use compact, scatter, numa or none", text);
 }
 
 std::string_view to_string(PlacementPolicy policy) {

@@ -67,9 +67,9 @@ std::uint64_t parse_size(std::string_view text) {
   const double bytes = parse_with_units(text, kSizeUnits);
   // 2^63 rather than 2^64, so that a sum of two sizes does not wrap.
   if (bytes < 0 || bytes >= 9.2e18 || bytes != std::floor(bytes)) {
-    throw UsageError(fmt::format(
+    throw UsageError(
         "'{}' is not a size: write 4096, 64K or 64KiB (binary), 64kB (decimal), with K M G T",
-        text));
+        text);
   }
   return static_cast<std::uint64_t>(bytes);
 }
@@ -77,8 +77,7 @@ std::uint64_t parse_size(std::string_view text) {
 double parse_seconds(std::string_view text) {
   const double seconds = parse_with_units(text, kTimeUnits);
   if (seconds < 0 || seconds > 1e9) {
-    throw UsageError(
-        fmt::format("'{}' is not a time: write 10, 10s, 500ms, 250us, 10ns, 2m or 1h", text));
+    throw UsageError("'{}' is not a time: write 10, 10s, 500ms, 250us, 10ns, 2m or 1h", text);
   }
   return seconds;
 }

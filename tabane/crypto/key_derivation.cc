@@ -1,6 +1,5 @@
 #include "tabane/crypto/key_derivation.h"
 
-#include <fmt/format.h>
 #include <openssl/crypto.h>
 
 #include <algorithm>
@@ -98,7 +97,7 @@ LockedBytes<32> scrypt_key(std::span<const std::byte> passphrase,
   if (!is_legal(parameters)) throw core::Error("the scrypt parameters are not legal");
   const std::uint64_t memory = parameters.memory();
   if (memory > kMostMemory) {
-    throw core::Error(fmt::format("scrypt would take {} MiB of memory", memory >> 20));
+    throw core::Error("scrypt would take {} MiB of memory", memory >> 20);
   }
   LockedBytes<32> key;
   // The library counts some blocks in addition to the table.

@@ -75,10 +75,10 @@ bool is_zero(std::span<const std::byte> bytes) {
 }
 
 [[noreturn]] void throw_ambiguous(const std::string& path, std::size_t bytes) {
-  throw core::UsageError(fmt::format(
+  throw core::UsageError(
       "key file {0}: its {1} bytes are hexadecimal digits, which may be half of a key or a raw "
       "one. A key is {2} such digits; if these are raw bytes, write them so: xxd -p -c {1} {0}",
-      path, bytes, 2 * bytes));
+      path, bytes, 2 * bytes);
 }
 
 void write_and_close(core::Descriptor file, const std::string& path,
@@ -145,10 +145,10 @@ KeyFile read_key_file(const std::string& path, std::size_t bytes) {
     std::ranges::copy(content, key.begin());
   } else if (!decode_hexadecimal(content, key)) {
     throw core::UsageError(
-        fmt::format("key file {}: {} {} bytes; legal are {} raw bytes, or {} hexadecimal digits "
-                    "with white space at the end",
-                    path, content.size() == kMostOfKeyFile ? "at least" : "it has", content.size(),
-                    bytes, 2 * bytes));
+        "key file {}: {} {} bytes; legal are {} raw bytes, or {} hexadecimal digits "
+        "with white space at the end",
+        path, content.size() == kMostOfKeyFile ? "at least" : "it has", content.size(), bytes,
+        2 * bytes);
   }
   if (is_zero(key)) result.weakness = fmt::format("key file {}: the key is all zeros", path);
   return result;
@@ -162,9 +162,8 @@ PassphraseFile read_passphrase_file(const std::string& path) {
   line = line.first(static_cast<std::size_t>(end - line.begin()));
   if (!line.empty() && line.back() == std::byte{'\r'}) line = line.first(line.size() - 1);
   if (line.empty() || line.size() > kMostOfLine) {
-    throw core::UsageError(
-        fmt::format("passphrase file {}: its first line is {}; legal are 1 to {} bytes", path,
-                    line.empty() ? "empty" : "too long", kMostOfLine));
+    throw core::UsageError("passphrase file {}: its first line is {}; legal are 1 to {} bytes",
+                           path, line.empty() ? "empty" : "too long", kMostOfLine);
   }
   return {Passphrase::of(line), warning_of(file, path)};
 }
@@ -233,8 +232,8 @@ void KeyFiles::require_none(const char* what, const fs::path& output) const {
   struct stat there {};
   if (stat(output.c_str(), &there) != 0) return;
   if (const std::string* key = find(there)) {
-    throw core::UsageError(fmt::format("{} ({}) is the file of keys {}; give another place", what,
-                                       output.string(), *key));
+    throw core::UsageError("{} ({}) is the file of keys {}; give another place", what,
+                           output.string(), *key);
   }
 }
 

@@ -1,7 +1,6 @@
 // Helpers for the use of OpenSSL.
 #pragma once
 
-#include <fmt/format.h>
 #include <openssl/evp.h>
 
 #include <cstddef>
@@ -27,7 +26,7 @@ inline unsigned char* out(std::span<std::byte> bytes) {
 }
 
 inline void require(bool good, const char* what) {
-  if (!good) throw core::Error(fmt::format("the crypto library failed: {}", what));
+  if (!good) throw core::Error("the crypto library failed: {}", what);
 }
 
 }  // namespace tabane::crypto

@@ -30,27 +30,26 @@ void* load() {
   const std::filesystem::path file = directory / kModule;
   std::error_code ignored;
   if (!std::filesystem::exists(file, ignored)) {
-    throw core::Error(fmt::format(
+    throw core::Error(
         "tabane's module for OpenCL, {}, is not in {}: build tabane where OpenCL's headers and ICD "
         "loader are (Debian: ocl-icd-opencl-dev), or give the module's directory by {}",
-        kModule, directory.string(), kDirectoryVariable));
+        kModule, directory.string(), kDirectoryVariable);
   }
   // A directory that the user has named is the user's choice.
   const std::string distrust = given != nullptr ? "" : core::distrust_of(file, program);
   if (!distrust.empty()) {
-    throw core::Error(fmt::format(
+    throw core::Error(
         "tabane's module for OpenCL is not loaded: {}. If you trust it all the same, set {}={}",
-        distrust, kDirectoryVariable, directory.string()));
+        distrust, kDirectoryVariable, directory.string());
   }
   if (void* const loaded = dlopen(file.c_str(), RTLD_NOW | RTLD_LOCAL)) return loaded;
-  throw core::Error(fmt::format("tabane's module for OpenCL cannot be loaded: {}", dlerror()));
+  throw core::Error("tabane's module for OpenCL cannot be loaded: {}", dlerror());
 }
 
 template <class Entry>
 Entry* entry(void* module, const char* name) {
   if (void* const found = dlsym(module, name)) return reinterpret_cast<Entry*>(found);
-  throw core::Error(
-      fmt::format("tabane's module for OpenCL is of another version: it has no {}", name));
+  throw core::Error("tabane's module for OpenCL is of another version: it has no {}", name);
 }
 
 // It stays loaded: drivers leave handlers behind that run at exit.
@@ -70,10 +69,10 @@ struct Module {
     void* const module = load();
     const std::string_view version = entry<const char>(module, "tabane_opencl_version");
     if (version != TABANE_VERSION) {
-      throw core::Error(fmt::format(
+      throw core::Error(
           "tabane's module for OpenCL is of version {}, and this program of {}: give the directory "
           "of its own by {}",
-          version, TABANE_VERSION, kDirectoryVariable));
+          version, TABANE_VERSION, kDirectoryVariable);
     }
     open = entry<decltype(tabane_opencl_open)>(module, "tabane_opencl_open");
     entry<decltype(tabane_opencl_list)>(module, "tabane_opencl_list")(&devices.list);
@@ -144,8 +143,8 @@ std::size_t choose_device(const Devices& devices, std::string_view wanted) {
   for (std::size_t i = 0; i < devices.list.size(); ++i) {
     lines.push_back(fmt::format("{}: {}", i, text_of(devices.list[i])));
   }
-  throw core::UsageError(
-      fmt::format("there is no OpenCL device {}; there are {}", wanted, fmt::join(lines, "; ")));
+  throw core::UsageError("there is no OpenCL device {}; there are {}", wanted,
+                         fmt::join(lines, "; "));
 }
 
 std::unique_ptr<Device> open_device(std::size_t index) {

@@ -1,6 +1,5 @@
 #include "tabane/lab/probe.h"
 
-#include <fmt/format.h>
 #include <fnmatch.h>
 
 #include <algorithm>
@@ -128,9 +127,9 @@ std::vector<Probe> select_probes(std::vector<Probe> probes, std::span<const std:
         std::ranges::any_of(probes, [&](const Probe& p) { return selects(pattern, p.name); });
     if (!known) {
       throw core::UsageError(
-          fmt::format("no probe is named '{}'; the closest names are {}; --list "
-                      "shows all",
-                      pattern, closest_names(probes, pattern)));
+          "no probe is named '{}'; the closest names are {}; --list "
+          "shows all",
+          pattern, closest_names(probes, pattern));
     }
   }
   std::erase_if(probes, [&](const Probe& probe) {

@@ -38,8 +38,8 @@ Number number_of(const std::string& text, const Bounds& range) {
   double value = 0;
   const auto refuse = [&](const char* what, bool bounded) {
     const bool too_large = value > static_cast<double>(std::numeric_limits<Number>::max());
-    throw UsageError(fmt::format("'{}' is not{}{}", text, what,
-                                 bounded ? bounds_text<Number>(range, too_large) : ""));
+    throw UsageError("'{}' is not{}{}", text, what,
+                     bounded ? bounds_text<Number>(range, too_large) : "");
   };
   const auto [all, wrong] = std::from_chars(begin, end, value);
   const bool out_of_range = wrong == std::errc::result_out_of_range;
@@ -69,7 +69,7 @@ bool truth_of(const std::string& text) {
   try {
     return CLI::detail::to_flag_value(text) > 0;
   } catch (const std::exception&) {
-    throw UsageError(fmt::format("'{}' is neither true nor false", text));
+    throw UsageError("'{}' is neither true nor false", text);
   }
 }
 
@@ -77,8 +77,7 @@ void check_choice(const Rules& rules, const std::string& word) {
   if (rules.choices.empty() || std::ranges::find(rules.choices, word) != rules.choices.end() ||
       (rules.or_also && rules.or_also(word)))
     return;
-  throw UsageError(
-      fmt::format("there is no '{}'; legal are {}", word, fmt::join(rules.choices, ", ")));
+  throw UsageError("there is no '{}'; legal are {}", word, fmt::join(rules.choices, ", "));
 }
 
 template <class T>
@@ -119,7 +118,7 @@ void store(const Option& option, const Words& words) {
     for (const std::string& word : words) check_choice(option.rules, word);
     std::visit(Store{words, option.rules}, option.to);
   } catch (const UsageError& error) {
-    throw UsageError(fmt::format("{}: {}", option.name(), error.what()));
+    throw UsageError("{}: {}", option.name(), error.what());
   }
 }
 
@@ -173,10 +172,10 @@ void mark_values(const std::vector<Option>& options, Words& arguments) {
       if (option->value_after_equals) word += "=-";
       i += values_behind(options, word);
     } else if (!word.starts_with("--")) {
-      throw UsageError(fmt::format("{}: it is written {}", word, option->synopsis()));
+      throw UsageError("{}: it is written {}", word, option->synopsis());
     } else if (equals + 1 == word.size() && !option->is_flag()) {
       if (option->value_after_equals)
-        throw UsageError(fmt::format("{}: its {} is missing", option->name(), option->value));
+        throw UsageError("{}: its {} is missing", option->name(), option->value);
       word.pop_back();
       arguments.insert(arguments.begin() + static_cast<std::ptrdiff_t>(++i), "");
     }
@@ -213,8 +212,8 @@ class Tokens {
       const Option* const option = find(options, sentence.substr(0, sentence.find(':')));
       if (option == nullptr) throw UsageError(sentence);
       const char* const is_missing = option->words() > 1 ? "it takes {}" : "its {} is missing";
-      throw UsageError(fmt::format("{}: {}", option->name(),
-                                   fmt::format(fmt::runtime(is_missing), option->value)));
+      throw UsageError("{}: {}", option->name(),
+                       fmt::format(fmt::runtime(is_missing), option->value));
     } catch (const CLI::ParseError& error) {
       throw UsageError(error.what());
     }
@@ -339,19 +338,19 @@ void require_known(const std::vector<Option>& options, const Words& unknown, con
                                  std::ranges::find(arguments, "--") == arguments.end();
   const auto name = std::ranges::find_first_of(arguments, below);
   if (word.starts_with('-') && name != arguments.end())
-    throw UsageError(fmt::format("write '{}' before '{}'", *name, word));
+    throw UsageError("write '{}' before '{}'", *name, word);
   if (word.starts_with('-'))
-    throw UsageError(fmt::format(
+    throw UsageError(
         "there is no option '{}'{}{}", word, advice_for_option(options, word),
-        may_be_of_command ? "; if it is the command's, write -- before the command" : ""));
+        may_be_of_command ? "; if it is the command's, write -- before the command" : "");
   for (const std::string& typed : below.empty() ? Words() : arguments) {
     const std::string meant = did_you_mean(below, typed);
-    if (!meant.empty()) throw UsageError(fmt::format("there is no '{}'{}", typed, meant));
+    if (!meant.empty()) throw UsageError("there is no '{}'{}", typed, meant);
   }
   if (!below.empty())
-    throw UsageError(fmt::format("there is no '{}'; legal are {}", word, fmt::join(below, ", ")));
-  throw UsageError(fmt::format("'{}' is an argument too many{}", word,
-                               advice_for_value(options, word, arguments)));
+    throw UsageError("there is no '{}'; legal are {}", word, fmt::join(below, ", "));
+  throw UsageError("'{}' is an argument too many{}", word,
+                   advice_for_value(options, word, arguments));
 }
 
 void require_together(const std::vector<Option>& options, const Given& given) {
@@ -362,12 +361,11 @@ void require_together(const std::vector<Option>& options, const Given& given) {
       continue;
     }
     for (const std::string& needed : option.rules.needs) {
-      if (!given.words(needed))
-        throw UsageError(fmt::format("{} requires {}", option.name(), needed));
+      if (!given.words(needed)) throw UsageError("{} requires {}", option.name(), needed);
     }
     for (const Option& other : options) {
       if (given.words(other.name()) && option.excludes(other))
-        throw UsageError(fmt::format("{} and {} exclude each other", option.name(), other.name()));
+        throw UsageError("{} and {} exclude each other", option.name(), other.name());
     }
   }
 }
@@ -399,10 +397,9 @@ std::optional<std::string> read(const std::vector<Option>& options, const Words&
   for (const Option& option : options) {
     const Words* const words = given.words(option.name());
     if (words == nullptr) continue;
-    if (words->empty())
-      throw UsageError(fmt::format("{}: its {} is missing", option.name(), option.value));
+    if (words->empty()) throw UsageError("{}: its {} is missing", option.name(), option.value);
     if (!option.is_flag() && words->size() > option.words() && !option.is_repeatable())
-      throw UsageError(fmt::format("{} is given more than once", option.name()));
+      throw UsageError("{} is given more than once", option.name());
     store(option, *words);
   }
   require_known(options, tokens.unknown(), below, typed);
@@ -453,12 +450,12 @@ Call understand(const Verb& program, Words arguments) {
   try {
     const auto misplaced = std::ranges::find_first_of(arguments, below);
     if (call.definition.run && misplaced != arguments.end())
-      throw UsageError(fmt::format("write '{} {}' before its options", name, *misplaced));
+      throw UsageError("write '{} {}' before its options", name, *misplaced);
     call.answer = read(options, below, std::move(arguments), call.given);
     if (!call.answer && !call.definition.run)
-      throw UsageError(fmt::format("NAME is missing; legal are {}", fmt::join(below, ", ")));
+      throw UsageError("NAME is missing; legal are {}", fmt::join(below, ", "));
   } catch (const UsageError& error) {
-    throw WrongArguments(fmt::format("{0}: {1}; see '{0} --help'", name, error.what()));
+    throw WrongArguments("{0}: {1}; see '{0} --help'", name, error.what());
   }
   return call;
 }

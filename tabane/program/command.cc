@@ -31,20 +31,19 @@ const Verb& load_verb(const char* module, const char* name) {
   const std::filesystem::path file = directory() / fmt::format("tabane_{}.so", module);
   constexpr const char* kRemedy = "build all of tabane (make build), or install it again";
   if (!std::filesystem::exists(file)) {
-    throw core::Error(fmt::format("{} is missing: {}", file.string(), kRemedy));
+    throw core::Error("{} is missing: {}", file.string(), kRemedy);
   }
   void* const loaded = dlopen(file.c_str(), RTLD_LAZY | RTLD_LOCAL);
   if (loaded == nullptr) {
     const std::string_view why = dlerror();
-    throw core::Error(fmt::format("{} cannot be loaded: {}: {}", file.string(), why, kRemedy));
+    throw core::Error("{} cannot be loaded: {}: {}", file.string(), why, kRemedy);
   }
   const auto build = reinterpret_cast<decltype(tabane_build)*>(dlsym(loaded, "tabane_build"));
   // As C++ compilers on Unix name a variable of a namespace.
   const void* const verb =
       dlsym(loaded, fmt::format("_ZN6tabane7program{}{}E", std::strlen(name), name).c_str());
   if (build == nullptr || verb == nullptr || std::strcmp(build(), tabane_build()) != 0) {
-    throw core::Error(
-        fmt::format("{} is of another build than this program: {}", file.string(), kRemedy));
+    throw core::Error("{} is of another build than this program: {}", file.string(), kRemedy);
   }
   return *static_cast<const Verb*>(verb);
 }

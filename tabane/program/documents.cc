@@ -127,7 +127,7 @@ std::string verbs_text(const Verb& program, About about) {
     text += options_text(*verb) + examples_of(whole(*verb));
   }
   if (about.empty()) return text;
-  throw core::UsageError(fmt::format("@about {}@: there is no such verb", about.begin()->first));
+  throw core::UsageError("@about {}@: there is no such verb", about.begin()->first);
 }
 
 // Returns the text with the version of the program where it says "@version@".

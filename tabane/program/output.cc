@@ -1,6 +1,5 @@
 #include "tabane/program/output.h"
 
-#include <fmt/format.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -94,11 +93,11 @@ void write_error(const Given& given, const std::string& sentence, int exit_code)
 void require_writable_file(std::string_view flag, const std::filesystem::path& path) {
   std::error_code ignored;
   if (std::filesystem::is_directory(path, ignored)) {
-    throw core::UsageError(fmt::format("{}{}: is a directory", flag, path.string()));
+    throw core::UsageError("{}{}: is a directory", flag, path.string());
   }
   const auto refuse = [&](int code) {
-    throw core::UsageError(
-        fmt::format("{}{}: cannot write there: {}", flag, path.string(), std::strerror(code)));
+    throw core::UsageError("{}{}: cannot write there: {}", flag, path.string(),
+                           std::strerror(code));
   };
   try {
     const core::OutputPath place = core::follow_output_path(path);
@@ -112,15 +111,15 @@ void require_writable_directory(const std::filesystem::path& directory, std::str
   std::error_code error;
   std::filesystem::create_directories(directory, error);
   if (error) {
-    throw core::UsageError(fmt::format("{} {}: the directory cannot be made: {}", flag,
-                                       directory.string(), error.message()));
+    throw core::UsageError("{} {}: the directory cannot be made: {}", flag, directory.string(),
+                           error.message());
   }
   if (!std::filesystem::is_directory(directory)) {
-    throw core::UsageError(fmt::format("{} {}: not a directory", flag, directory.string()));
+    throw core::UsageError("{} {}: not a directory", flag, directory.string());
   }
   if (access(directory.c_str(), W_OK | X_OK) != 0) {
-    throw core::UsageError(fmt::format("{} {}: files cannot be made there: {}", flag,
-                                       directory.string(), std::strerror(errno)));
+    throw core::UsageError("{} {}: files cannot be made there: {}", flag, directory.string(),
+                           std::strerror(errno));
   }
 }
 
@@ -153,7 +152,7 @@ lab::Record read_record(const std::string& file) {
     if (record.kind == lab::Kind::survey) lab::present(record);
     return record;
   } catch (const core::Error& error) {
-    throw core::UsageError(fmt::format("{}: {}", file, error.what()));
+    throw core::UsageError("{}: {}", file, error.what());
   }
 }
 

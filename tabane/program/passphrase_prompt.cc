@@ -1,7 +1,6 @@
 #include "tabane/program/passphrase_prompt.h"
 
 #include <fcntl.h>
-#include <fmt/format.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <termios.h>
@@ -123,8 +122,7 @@ void ask_line(int terminal, std::string_view question, Line& line) {
 Passphrase ask_passphrase(bool twice, const char* question, const char* instead) {
   const Descriptor terminal(open("/dev/tty", O_RDWR | O_CLOEXEC | O_NOCTTY));
   if (!terminal.valid()) {
-    throw core::UsageError(
-        fmt::format("there is no terminal to ask for a passphrase: give {}", instead));
+    throw core::UsageError("there is no terminal to ask for a passphrase: give {}", instead);
   }
   Line line;
   ask_line(terminal.get(), question, line);

@@ -7,10 +7,11 @@
 #include <chrono>
 #include <cmath>
 #include <csignal>
+#include <cstdint>
 #include <cstdio>
-#include <ctime>
 #include <utility>
 
+#include "tabane/core/clock.h"
 #include "tabane/program/layout.h"
 
 namespace tabane::program {
@@ -25,22 +26,19 @@ void draw_line(const std::string& text) {
 }
 
 // 'timeout' and launchers signal a process and then its group: two signals, but one wish.
-constexpr double kOneWishSeconds = 0.3;
+constexpr std::uint64_t kOneWishNs = 300'000'000;
 
 volatile std::sig_atomic_t caught_signal = 0;
-timespec caught_at{};  // by the monotonic clock
+std::uint64_t caught_ns = 0;  // by the monotonic clock
 
 void note_signal(int signal_number) {
-  timespec now{};
-  clock_gettime(CLOCK_MONOTONIC, &now);
+  const std::uint64_t now = core::clock_ns(CLOCK_MONOTONIC);
   if (caught_signal == 0) {
     caught_signal = signal_number;
-    caught_at = now;
+    caught_ns = now;
     return;
   }
-  const double since = static_cast<double>(now.tv_sec - caught_at.tv_sec) +
-                       1e-9 * static_cast<double>(now.tv_nsec - caught_at.tv_nsec);
-  if (since < kOneWishSeconds) return;
+  if (now - caught_ns < kOneWishNs) return;
   std::signal(signal_number, SIG_DFL);
   std::raise(signal_number);
 }

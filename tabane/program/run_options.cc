@@ -57,8 +57,8 @@ RunRequest run_request_of(const std::string& options) {
   try {
     fill(run_rows(request), lab::words_of_line(options));
   } catch (const core::UsageError& error) {
-    throw core::UsageError(fmt::format("in '{}', which are to be options of 'tabane run': {}",
-                                       fmt::join(lab::words_of_line(options), " "), error.what()));
+    throw core::UsageError("in '{}', which are to be options of 'tabane run': {}",
+                           fmt::join(lab::words_of_line(options), " "), error.what());
   }
   return request;
 }

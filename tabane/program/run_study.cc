@@ -137,7 +137,7 @@ Option time_row(const char* typed, double& seconds, const std::string& help, Wor
   const auto read = [&seconds](const Words& times) {
     seconds = core::parse_seconds(times.back());
     if (!(seconds >= 1 && seconds <= 3600))
-      throw core::UsageError(fmt::format("'{}' is not from 1 to 3600 seconds", times.back()));
+      throw core::UsageError("'{}' is not from 1 to 3600 seconds", times.back());
   };
   return {typed, read, help, {.needs = std::move(needs)}};
 }
@@ -146,7 +146,7 @@ double seconds_of(const char* option, const std::string& text) {
   try {
     return core::parse_seconds(text);
   } catch (const core::UsageError& error) {
-    throw core::UsageError(fmt::format("{}: {}", option, error.what()));
+    throw core::UsageError("{}: {}", option, error.what());
   }
 }
 
@@ -156,8 +156,8 @@ double share_of(const char* option, const std::string& text, int most, const cha
   const auto [end, error] = std::from_chars(text.data(), last, percent);
   const bool whole = end == last || (end + 1 == last && *end == '%');
   if (error != std::errc() || !whole || !(percent >= 0) || percent > most)
-    throw core::UsageError(fmt::format("{} {}: must be per cent, 0 to {}, for example {}", option,
-                                       text, most, example));
+    throw core::UsageError("{} {}: must be per cent, 0 to {}, for example {}", option, text, most,
+                           example);
   return percent / 100;
 }
 

@@ -82,8 +82,7 @@ std::pair<int, int> pair_of(const std::string& flag, const std::string& text) {
   const std::string_view view = text;
   if (cross == std::string::npos || !whole(view.substr(0, cross), pair.first) ||
       !whole(view.substr(cross + 1), pair.second)) {
-    throw core::UsageError(
-        fmt::format("{}: \"{}\" is not two positive numbers such as 2x3", flag, text));
+    throw core::UsageError("{}: \"{}\" is not two positive numbers such as 2x3", flag, text);
   }
   return pair;
 }
@@ -95,8 +94,7 @@ comm::LaunchOptions SolverOptions::launch_options() const {
     options.grid = {shape.first, shape.second};
     const long needed = static_cast<long>(shape.first) * shape.second;
     if (ranks != 0 && ranks != needed) {
-      throw core::UsageError(
-          fmt::format("--grid {} has {} ranks, but --ranks says {}", grid, needed, ranks));
+      throw core::UsageError("--grid {} has {} ranks, but --ranks says {}", grid, needed, ranks);
     }
     if (needed > 4096) throw core::UsageError("--grid: at most 4096 ranks");
     options.ranks = static_cast<int>(needed);

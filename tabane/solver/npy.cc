@@ -22,8 +22,8 @@ constexpr std::string_view kMagic = "\x93NUMPY";
 constexpr std::size_t kAlignment = 64;  // of the first number
 
 [[noreturn]] void refuse(const std::filesystem::path& path, std::string_view what) {
-  throw core::UsageError(fmt::format(
-      "{}: {}; expected an NPY file with a two-dimensional array of numbers", path.string(), what));
+  throw core::UsageError("{}: {}; expected an NPY file with a two-dimensional array of numbers",
+                         path.string(), what);
 }
 
 struct Header {

@@ -1,6 +1,5 @@
 #include "tabane/solver/picture.h"
 
-#include <fmt/format.h>
 #include <png.h>
 
 #include <algorithm>
@@ -26,8 +25,8 @@ std::string png_of(const Picture& picture) {
     if (png_image_write_to_memory(&image, into, &bytes, 0, picture.pixels.data(), 0, nullptr)) {
       return;
     }
-    throw core::Error(fmt::format("a picture of {} x {} pixels: {}", picture.width, picture.height,
-                                  image.message));
+    throw core::Error("a picture of {} x {} pixels: {}", picture.width, picture.height,
+                      image.message);
   };
   write(nullptr);  // sets bytes
   file.resize(bytes);

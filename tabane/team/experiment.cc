@@ -1,6 +1,5 @@
 #include "tabane/team/experiment.h"
 
-#include <time.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -61,12 +60,7 @@ constexpr double kThreadSeconds = 30e-6;
 constexpr double kWaiting = 0.5;  // of one PU, wanted by all workers together
 
 // For which threads of this process were on a PU, or would have been if others had not been there.
-std::uint64_t wanted_ns() {
-  timespec time{};
-  clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &time);
-  return static_cast<std::uint64_t>(time.tv_sec) * 1'000'000'000 +
-         static_cast<std::uint64_t>(time.tv_nsec) + queued_ns();
-}
+std::uint64_t wanted_ns() { return core::clock_ns(CLOCK_PROCESS_CPUTIME_ID) + queued_ns(); }
 
 // A thread that ended meanwhile has taken its time in the queue with it.
 double wanted_seconds_since(std::uint64_t before_ns) {

@@ -107,13 +107,6 @@ void work(const Job& job, Control& control, const Worker& worker, std::span<cons
   control.worker(worker.index).task.store(kNoTask);
 }
 
-std::uint64_t now_ns() {
-  timespec time{};
-  clock_gettime(CLOCK_MONOTONIC, &time);
-  return static_cast<std::uint64_t>(time.tv_sec) * 1'000'000'000 +
-         static_cast<std::uint64_t>(time.tv_nsec);
-}
-
 const Worker* this_worker() { return current_worker; }
 
 namespace {

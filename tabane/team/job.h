@@ -15,6 +15,7 @@
 #include <utility>
 #include <vector>
 
+#include "tabane/core/clock.h"
 #include "tabane/core/error.h"
 #include "tabane/core/placement.h"
 #include "tabane/team/fork.h"
@@ -22,7 +23,7 @@
 namespace tabane::team {
 
 // Nanoseconds of CLOCK_MONOTONIC, which all processes share. cost: a few tens of nanoseconds.
-std::uint64_t now_ns();
+inline std::uint64_t now_ns() { return core::clock_ns(CLOCK_MONOTONIC); }
 // Of the same clock.
 inline double seconds_since(std::uint64_t begin_ns) {
   return static_cast<double>(now_ns() - begin_ns) * 1e-9;

@@ -41,12 +41,7 @@ std::string stat_of(pid_t pid) {
   }
 }
 
-std::uint64_t cpu_ns_of_this_thread() {
-  timespec time{};
-  clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time);
-  return static_cast<std::uint64_t>(time.tv_sec) * 1000 * kMs +
-         static_cast<std::uint64_t>(time.tv_nsec);
-}
+std::uint64_t cpu_ns_of_this_thread() { return core::clock_ns(CLOCK_THREAD_CPUTIME_ID); }
 
 // The smallest number of a file that is left to others: to read how a process ended takes one, and
 // the caller's other threads may need some.

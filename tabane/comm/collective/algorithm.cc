@@ -1,7 +1,5 @@
 #include "tabane/comm/collective/algorithm.h"
 
-#include <fmt/format.h>
-
 #include <cstring>
 
 #include "tabane/comm/collective/board.h"
@@ -155,9 +153,9 @@ bool is_too_large_for_native(Group& group, const Call& call) {
 }
 
 void Messages::throw_short(const Arrival& arrival, std::size_t bytes) const {
-  throw MessageError(fmt::format("{}: rank {} sent {}, rank {} expects {}", name_of_tag(label_.tag),
-                                 arrival.source, describe_bytes(arrival.bytes, arrival.type),
-                                 transport_.rank(), describe_bytes(bytes, label_.type)));
+  throw MessageError("{}: rank {} sent {}, rank {} expects {}", name_of_tag(label_.tag),
+                     arrival.source, describe_bytes(arrival.bytes, arrival.type), transport_.rank(),
+                     describe_bytes(bytes, label_.type));
 }
 
 void wait_all(std::span<const std::unique_ptr<Pending>> pending) {
@@ -182,9 +180,8 @@ std::span<std::byte> bytes_of(T& value) {
 
 void throw_owner_has_left(Group& group, const Call& call, int owner) {
   group.transport().check_alive();
-  throw MessageError(
-      fmt::format("rank {} is in a {} with rank {}, which has left that {} by an error",
-                  group.rank(), name_of(call.kind), owner, name_of(call.kind)));
+  throw MessageError("rank {} is in a {} with rank {}, which has left that {} by an error",
+                     group.rank(), name_of(call.kind), owner, name_of(call.kind));
 }
 
 // These messages have no type, so that they arrive whatever the types of the parts are: then both

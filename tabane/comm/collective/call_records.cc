@@ -37,9 +37,8 @@ void compare(int rank, const CallRecord& own, int other_rank, const CallRecord& 
     fitting.signature.what = (other.signature.what & ~0xffffU) | type.code;
   }
   if (own == fitting) return;
-  throw MessageError(
-      fmt::format("ranks are in different collectives: rank {} calls {}; rank {} calls {}", rank,
-                  describe(own), other_rank, describe(other)));
+  throw MessageError("ranks are in different collectives: rank {} calls {}; rank {} calls {}", rank,
+                     describe(own), other_rank, describe(other));
 }
 
 CallRecords::CallRecords(std::byte* board, const BoardLayout& layout, int rank, GroupMemory& memory)

@@ -82,8 +82,7 @@ Setting parse_setting(std::string_view word) {
   for (int i = 0; i < kSettings; ++i) {
     if (word == kSettingNames[static_cast<std::size_t>(i)]) return static_cast<Setting>(i);
   }
-  throw core::UsageError(
-      fmt::format("no setting '{}': give memory, crowded, messages or native", word));
+  throw core::UsageError("no setting '{}': give memory, crowded, messages or native", word);
 }
 
 Kind parse_kind(std::string_view word) {
@@ -94,7 +93,7 @@ Kind parse_kind(std::string_view word) {
     names += (i == 0 ? "" : ", ");
     names += name;
   }
-  throw core::UsageError(fmt::format("no collective '{}': give one of {}", word, names));
+  throw core::UsageError("no collective '{}': give one of {}", word, names);
 }
 
 int parse_ranks(std::string_view word) {
@@ -102,8 +101,7 @@ int parse_ranks(std::string_view word) {
   int ranks = 0;
   const auto [end, error] = std::from_chars(word.data(), word.data() + word.size(), ranks);
   if (error != std::errc() || end != word.data() + word.size() || ranks < 1) {
-    throw core::UsageError(
-        fmt::format("'{}' is no number of ranks: give 1 or more, or * for any", word));
+    throw core::UsageError("'{}' is no number of ranks: give 1 or more, or * for any", word);
   }
   return ranks;
 }
@@ -119,15 +117,15 @@ std::size_t index_of(Setting setting, Kind kind) {
 Rule parse_rule(const std::vector<std::string_view>& words) {
   if (words.size() != 5) {
     throw core::UsageError(
-        fmt::format("{} words instead of 5: setting, collective, most ranks, most bytes, algorithm",
-                    words.size()));
+        "{} words instead of 5: setting, collective, most ranks, most bytes, algorithm",
+        words.size());
   }
   Rule rule{parse_setting(words[0]), parse_kind(words[1]), parse_ranks(words[2]),
             parse_bytes(words[3])};
   rule.algorithm = find_algorithm(rule.kind, words[4]);
   if (rule.algorithm == nullptr) {
-    throw core::UsageError(fmt::format("{} has no algorithm '{}': give one of {}",
-                                       name_of(rule.kind), words[4], algorithm_names(rule.kind)));
+    throw core::UsageError("{} has no algorithm '{}': give one of {}", name_of(rule.kind), words[4],
+                           algorithm_names(rule.kind));
   }
   return rule;
 }
@@ -158,7 +156,7 @@ ChoiceTable ChoiceTable::parse(std::string_view text, std::string_view source) {
     try {
       rules.push_back(parse_rule(words));
     } catch (const core::UsageError& error) {
-      throw core::UsageError(fmt::format("{}, line {}: {}", source, line, error.what()));
+      throw core::UsageError("{}, line {}: {}", source, line, error.what());
     }
   }
   return ChoiceTable(std::move(rules));
@@ -256,8 +254,8 @@ constexpr std::array<Mechanisms, kMechanismNames.size()> kNamedMechanisms{
 Mechanisms mechanisms_named(std::string_view name) {
   const auto found = std::ranges::find(kMechanismNames, name);
   if (found == kMechanismNames.end()) {
-    throw core::UsageError(fmt::format("there are no mechanisms \"{}\": say {}", name,
-                                       fmt::join(kMechanismNames, ", ")));
+    throw core::UsageError("there are no mechanisms \"{}\": say {}", name,
+                           fmt::join(kMechanismNames, ", "));
   }
   return kNamedMechanisms[static_cast<std::size_t>(found - kMechanismNames.begin())];
 }

@@ -48,7 +48,7 @@ void throw_not_of_values(Operation operation) {
 }
 
 void throw_not_of_integers(Operation operation) {
-  throw core::UsageError(fmt::format("{} needs integers", name_of(operation)));
+  throw core::UsageError("{} needs integers", name_of(operation));
 }
 
 }  // namespace internal
@@ -57,9 +57,9 @@ void throw_different_calls(int rank, const Signature& own, int other_rank, const
   const std::string who =
       other_rank == any_source ? "another rank" : fmt::format("rank {}", other_rank);
   throw MessageError(
-      fmt::format("ranks are in different collectives: rank {} calls {} (call {} of the group); {} "
-                  "calls {} (call {})",
-                  rank, describe(own), own.number, who, describe(other), other.number));
+      "ranks are in different collectives: rank {} calls {} (call {} of the group); {} "
+      "calls {} (call {})",
+      rank, describe(own), own.number, who, describe(other), other.number);
 }
 
 namespace {
@@ -69,13 +69,13 @@ const Algorithm& algorithm_for(const Group& group, const Call& call, std::string
   if (name.empty()) return group.choice()->pick(group, call);
   const Algorithm* const algorithm = find_algorithm(call.kind, name);
   if (algorithm == nullptr) {
-    throw core::UsageError(fmt::format("{} has no algorithm '{}': give one of {}",
-                                       name_of(call.kind), name, algorithm_names(call.kind)));
+    throw core::UsageError("{} has no algorithm '{}': give one of {}", name_of(call.kind), name,
+                           algorithm_names(call.kind));
   }
   const char* why = group.size() > 1 ? algorithm->refuses(group, call) : nullptr;
   if (call.reproducible && !algorithm->in_order) why = "is not reproducible: it groups the ranks";
   if (why != nullptr) {
-    throw core::UsageError(fmt::format("{}: algorithm '{}' {}", name_of(call.kind), name, why));
+    throw core::UsageError("{}: algorithm '{}' {}", name_of(call.kind), name, why);
   }
   return *algorithm;
 }
@@ -197,8 +197,8 @@ void Group::keep_schedule(std::unique_ptr<Schedule> ended) {
 
 void require_root(const Group& group, const Call& call) {
   if (call.root >= 0 && call.root < group.size()) return;
-  throw core::UsageError(fmt::format("{}: root {} does not exist: the group has ranks 0 to {}",
-                                     name_of(call.kind), call.root, group.size() - 1));
+  throw core::UsageError("{}: root {} does not exist: the group has ranks 0 to {}",
+                         name_of(call.kind), call.root, group.size() - 1);
 }
 
 void run(Group& group, Call& call, std::string_view algorithm) {

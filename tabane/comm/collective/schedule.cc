@@ -1,7 +1,5 @@
 #include "tabane/comm/collective/schedule.h"
 
-#include <fmt/format.h>
-
 #include <utility>
 
 #include "tabane/comm/collective/algorithm.h"
@@ -104,7 +102,7 @@ void Schedule::add_rounds(const Call& call) {
     case Kind::all_reduce:
       return add_all_reduce(rounds_, *group_, call);
     default:
-      throw core::UsageError(fmt::format("{} has no form that does not block", name_of(call.kind)));
+      throw core::UsageError("{} has no form that does not block", name_of(call.kind));
   }
 }
 
@@ -129,8 +127,8 @@ bool Schedule::is_complete(std::size_t round) {
     const Arrival& got = pending_[tested_]->arrival;
     const std::size_t wanted = rounds_.receives[first + tested_].bytes.size();
     if (got.bytes == wanted) continue;
-    throw MessageError(fmt::format("rank {} calls {}: rank {} sent {} bytes where it expects {}",
-                                   group_->rank(), describe(own_), got.source, got.bytes, wanted));
+    throw MessageError("rank {} calls {}: rank {} sent {} bytes where it expects {}",
+                       group_->rank(), describe(own_), got.source, got.bytes, wanted);
   }
   return true;
 }

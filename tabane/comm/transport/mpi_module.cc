@@ -47,19 +47,19 @@ std::string started_by(const std::optional<MpiLauncher>& launcher) {
 
 [[noreturn]] void throw_no_module(const std::optional<MpiLauncher>& launcher,
                                   const std::vector<std::string>& modules) {
-  throw core::UsageError(fmt::format(
+  throw core::UsageError(
       "{}, but tabane's module for MPI, {}, is not in {}: install the headers of this MPI (Debian: "
       "libopenmpi-dev or libmpich-dev) and build tabane again, or give the module's directory by "
       "{}, or ask for the transport shm",
       started_by(launcher), fmt::join(modules, " or "), directory_of_modules().string(),
-      kDirectoryVariable));
+      kDirectoryVariable);
 }
 
 [[noreturn]] void throw_distrusted(const std::optional<MpiLauncher>& launcher,
                                    const std::filesystem::path& directory, std::string_view why) {
-  throw core::UsageError(fmt::format(
+  throw core::UsageError(
       "{}, but tabane's module for MPI is not loaded: {}. If you trust it all the same, set {}={}",
-      started_by(launcher), why, kDirectoryVariable, directory.string()));
+      started_by(launcher), why, kDirectoryVariable, directory.string());
 }
 
 // MPI's own plugins look for its symbols among all: RTLD_GLOBAL.
@@ -75,8 +75,8 @@ void* load(const std::optional<MpiLauncher>& launcher) {
     const std::string distrust = named ? "" : core::distrust_of(file, core::this_program());
     if (!distrust.empty()) throw_distrusted(launcher, file.parent_path(), distrust);
     if (void* const loaded = dlopen(file.c_str(), RTLD_NOW | RTLD_GLOBAL)) return loaded;
-    throw core::UsageError(fmt::format("{}, but tabane's module for MPI cannot be loaded: {}",
-                                       started_by(launcher), dlerror()));
+    throw core::UsageError("{}, but tabane's module for MPI cannot be loaded: {}",
+                           started_by(launcher), dlerror());
   }
   throw_no_module(launcher, modules);
 }
@@ -84,8 +84,7 @@ void* load(const std::optional<MpiLauncher>& launcher) {
 template <class Entry>
 Entry* entry(void* module, const char* name) {
   if (void* const found = dlsym(module, name)) return reinterpret_cast<Entry*>(found);
-  throw core::UsageError(
-      fmt::format("tabane's module for MPI is of another version: it has no {}", name));
+  throw core::UsageError("tabane's module for MPI is of another version: it has no {}", name);
 }
 
 // The module gets and returns objects of the program's classes.
@@ -93,9 +92,9 @@ void require_same_version(void* module) {
   const std::string_view version = entry<const char>(module, "tabane_mpi_version");
   if (version == TABANE_VERSION) return;
   throw core::UsageError(
-      fmt::format("tabane's module for MPI in {} is of version {}, and this program of {}: give "
-                  "the directory of its own by {}",
-                  directory_of_modules().string(), version, TABANE_VERSION, kDirectoryVariable));
+      "tabane's module for MPI in {} is of version {}, and this program of {}: give "
+      "the directory of its own by {}",
+      directory_of_modules().string(), version, TABANE_VERSION, kDirectoryVariable);
 }
 
 // It stays loaded: MPI leaves handlers behind that run at exit.
@@ -202,9 +201,9 @@ double silence_limit(std::optional<double> given) {
   }
   if (limit >= 0 && limit <= kMost) return limit;
   throw core::UsageError(
-      fmt::format("{} = {} cannot be: give the seconds after which a host that is silent is lost, "
-                  "or 0 for never",
-                  given ? "silence_limit_s" : kVariable, given ? fmt::format("{}", *given) : text));
+      "{} = {} cannot be: give the seconds after which a host that is silent is lost, "
+      "or 0 for never",
+      given ? "silence_limit_s" : kVariable, given ? fmt::format("{}", *given) : text);
 }
 
 std::unique_ptr<Transport> open_mpi_world(double silence_limit_s) {
@@ -212,10 +211,10 @@ std::unique_ptr<Transport> open_mpi_world(double silence_limit_s) {
   std::unique_ptr<Transport> world(module().open(silence_limit_s));
   const std::optional<MpiLauncher> launcher = mpi_launcher();
   if (!launcher || launcher->ranks == 0 || launcher->ranks == world->size()) return world;
-  throw core::UsageError(fmt::format(
+  throw core::UsageError(
       "{} says that there are {} ranks, but the MPI of tabane's module {} knows of {}: it is not "
       "the MPI whose launcher was used",
-      launcher->variable, launcher->ranks, fmt::join(launcher->modules, " or "), world->size()));
+      launcher->variable, launcher->ranks, fmt::join(launcher->modules, " or "), world->size());
 }
 
 void close_mpi_world(Transport& world) { module().close(&world); }

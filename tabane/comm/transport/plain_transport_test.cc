@@ -1,7 +1,5 @@
 #include "tabane/comm/transport/plain_transport_test.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <exception>
 #include <memory>
@@ -360,7 +358,7 @@ void run_plain(int ranks, const std::function<void(Comm&)>& f) {
   }
   for (std::thread& thread : threads) thread.join();
   if (const auto& failure = world->failure()) {
-    throw core::Error(fmt::format("rank {}: {}", failure->lost.rank(), failure->what));
+    throw core::Error("rank {}: {}", failure->lost.rank(), failure->what);
   }
 }
 

@@ -111,7 +111,7 @@ void check(const RankOptions& options) {
   if (options.most_ranks != 0 && options.most_ranks < 2)
     throw core::UsageError("-n: at least 2 ranks, because messages go between two");
   if (options.most_ranks > kMostRanksForked)
-    throw core::UsageError(fmt::format("-n: at most {} ranks", kMostRanksForked));
+    throw core::UsageError("-n: at most {} ranks", kMostRanksForked);
 }
 
 RankSamples measure(comm::Comm& ranks, const std::vector<RankWorkload>& workloads,
@@ -147,8 +147,8 @@ RankRunner simulating_runner(const RankOptions& options, const Hooks& hooks) {
   if (most < 2) throw core::UsageError("--machine: at least 2 ranks, as messages go between two");
   const comm::GridShape shape = comm::fit_grid(most);
   if (machine.rows != shape.rows) {
-    throw core::UsageError(fmt::format("--machine {}: the study takes {} ranks as {}x{}",
-                                       options.machine, most, shape.rows, shape.columns));
+    throw core::UsageError("--machine {}: the study takes {} ranks as {}x{}", options.machine, most,
+                           shape.rows, shape.columns);
   }
   RankRunner runner;
   runner.transport = fmt::format("simulated {}", options.machine);

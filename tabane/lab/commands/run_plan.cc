@@ -92,8 +92,8 @@ std::string find_allocator(const std::string& name, const std::vector<std::strin
         if (kind && (!own || kind == own)) return path;
       }
     }
-    throw core::UsageError(fmt::format("--malloc {}: {} is not installed: apt-get install {}", name,
-                                       allocator.files.front(), allocator.package));
+    throw core::UsageError("--malloc {}: {} is not installed: apt-get install {}", name,
+                           allocator.files.front(), allocator.package);
   }
   throw core::UsageError("--malloc " + name + ": use glibc, jemalloc, mimalloc or tcmalloc");
 }
@@ -139,8 +139,8 @@ std::vector<unsigned> chosen_cpus(const std::string& text, const core::Topology&
   const std::vector<unsigned> cpus = parse_option("-c/--cpus", text, usable);
   for (const unsigned cpu : cpus) {
     if (topology.find_pu(cpu)) continue;
-    throw UsageError(fmt::format("-c/--cpus {}: CPU {} is not usable: usable are {}{}", text, cpu,
-                                 core::format_cpu_list(usable), limit_text(topology)));
+    throw UsageError("-c/--cpus {}: CPU {} is not usable: usable are {}{}", text, cpu,
+                     core::format_cpu_list(usable), limit_text(topology));
   }
   return cpus;
 }
@@ -154,8 +154,8 @@ std::vector<unsigned> chosen_nodes(const char* option, const std::string& text,
   const std::vector<unsigned> nodes = parse_option(option, text, usable);
   for (const unsigned node : nodes) {
     if (std::ranges::find(usable, node) != usable.end()) continue;
-    throw UsageError(fmt::format("{} {}: NUMA node {} is not usable: usable are {}{}", option, text,
-                                 node, core::format_cpu_list(usable), limit_text(topology)));
+    throw UsageError("{} {}: NUMA node {} is not usable: usable are {}{}", option, text, node,
+                     core::format_cpu_list(usable), limit_text(topology));
   }
   return nodes;
 }
@@ -404,7 +404,7 @@ void parse_part(const std::string& text, const Lookup& environment, RunRequest& 
 RunPlan plan_run(const RunRequest& request, const core::Topology& topology,
                  const Lookup& environment, bool huge_pages_granted) {
   if (request.threads && *request.threads < 1)
-    throw UsageError(fmt::format("-t/--threads {}: use at least 1", *request.threads));
+    throw UsageError("-t/--threads {}: use at least 1", *request.threads);
   if (request.membind.has_value() + request.interleave.has_value() + request.preferred.has_value() +
           request.localalloc >
       1)
@@ -413,8 +413,8 @@ RunPlan plan_run(const RunRequest& request, const core::Topology& topology,
   const std::vector<unsigned> cpus =
       request.cpus ? chosen_cpus(*request.cpus, topology) : topology.pu_os_indices();
   if (request.processes < 1 || request.process < 0 || request.process >= request.processes)
-    throw UsageError(fmt::format("--part {}/{}: use I/N with I from 0 to N - 1", request.process,
-                                 request.processes));
+    throw UsageError("--part {}/{}: use I/N with I from 0 to N - 1", request.process,
+                     request.processes);
   const int share = std::max(1, static_cast<int>(cpus.size()) / request.processes);
   if (request.own_threads && request.threads)
     throw UsageError("-t/--threads and --own-threads exclude each other");

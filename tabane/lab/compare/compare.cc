@@ -308,9 +308,9 @@ void check(const std::vector<Side>& sides) {
   if (sides.size() < 2) throw core::UsageError("compare: at least two records are needed");
   for (const Side& side : sides)
     if (side.record.kind == Kind::comparison)
-      throw core::UsageError(fmt::format(
+      throw core::UsageError(
           "compare: {} is itself a comparison; compare the records that it was made from",
-          side.label));
+          side.label);
 }
 
 }  // namespace
@@ -392,10 +392,10 @@ Comparisons compare(const std::vector<Side>& sides, const CompareOptions& option
   add_merged_charts(record, sides, options.baseline);
   if (compared == 0 && record.views.size() == tables)
     throw core::UsageError(
-        fmt::format("no figure and no curve in common: {}{}", title_of(sides, options.baseline),
-                    record.skipped.empty()
-                        ? ""
-                        : ": " + record.skipped[0].name + " was " + record.skipped[0].reason));
+        "no figure and no curve in common: {}{}", title_of(sides, options.baseline),
+        record.skipped.empty()
+            ? ""
+            : ": " + record.skipped[0].name + " was " + record.skipped[0].reason);
   return all;
 }
 

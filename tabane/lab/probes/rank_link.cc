@@ -44,11 +44,7 @@ bool share_a_host(comm::Comm& two) {
 }
 
 // Of all threads of this process, in user and system mode.
-double cpu_seconds() {
-  timespec time{};
-  clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &time);
-  return static_cast<double>(time.tv_sec) + 1e-9 * static_cast<double>(time.tv_nsec);
-}
+double cpu_seconds() { return core::clock_seconds(CLOCK_PROCESS_CPUTIME_ID); }
 
 // Ranks 0 and 1, which measure the same at the same time.
 class Link {

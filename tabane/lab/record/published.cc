@@ -23,8 +23,8 @@ const Record& published(std::string_view name) {
   }();
   const auto found = all.find(name);
   if (found == all.end())
-    throw core::UsageError(fmt::format("'{}' is no published machine; there are {}", name,
-                                       fmt::join(published_names(), ", ")));
+    throw core::UsageError("'{}' is no published machine; there are {}", name,
+                           fmt::join(published_names(), ", "));
   return found->second;
 }
 

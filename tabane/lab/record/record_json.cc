@@ -520,7 +520,7 @@ class Reader {
     expect(json_.is_object(), "an object");
     const std::string path = path_.empty() ? key : path_ + "." + key;
     const auto it = json_.find(key);
-    if (it == json_.end()) throw core::UsageError(fmt::format("record: key {} is missing", path));
+    if (it == json_.end()) throw core::UsageError("record: key {} is missing", path);
     return Reader(*it, path);
   }
   bool has(const char* key) const { return json_.contains(key); }
@@ -535,8 +535,7 @@ class Reader {
     if (!right) wrong(what);
   }
   [[noreturn]] void wrong(const std::string& expected) const {
-    throw core::UsageError(
-        fmt::format("record: key {} must be {}", path_.empty() ? "(top)" : path_, expected));
+    throw core::UsageError("record: key {} must be {}", path_.empty() ? "(top)" : path_, expected);
   }
 
   double number() const {
@@ -608,8 +607,8 @@ Record record_from_json(const Json& json) {
   int schema = 0;
   top("schema_version", schema);
   if (schema != kSchemaVersion)
-    throw core::UsageError(
-        fmt::format("record: schema_version is {}; this program reads {}", schema, kSchemaVersion));
+    throw core::UsageError("record: schema_version is {}; this program reads {}", schema,
+                           kSchemaVersion);
   Record record;
   top.read(record);
   return record;

@@ -16,7 +16,7 @@ using ValueOf = std::function<std::optional<std::string>(std::string_view)>;
 std::string_view paragraph(std::string_view captions, std::string_view name) {
   const std::string head = fmt::format("[{}]\n", name);
   std::size_t at = captions.starts_with(head) ? 0 : captions.find("\n" + head);
-  if (at == captions.npos) throw core::Error(fmt::format("there is no caption {}", name));
+  if (at == captions.npos) throw core::Error("there is no caption {}", name);
   at = captions.find(']', at) + 2;
   return captions.substr(at, captions.find("\n\n", at) - at);
 }
@@ -32,8 +32,7 @@ std::string filled(std::string_view text, const ValueOf& value, bool* complete) 
     const std::string_view name = text.substr(open + 1, at - open - 2);
     const std::optional<std::string> found = value(name);
     if (complete != nullptr) *complete = *complete && !found.value_or("").empty();
-    if (complete == nullptr && !found)
-      throw core::Error(fmt::format("a caption has no value {{{}}}", name));
+    if (complete == nullptr && !found) throw core::Error("a caption has no value {{{}}}", name);
     out += found.value_or("");
   }
   return out;

@@ -2,8 +2,6 @@
 // is about, lets a campaign measure, and shows tables and charts next to the published figures.
 #pragma once
 
-#include <fmt/format.h>
-
 #include <functional>
 #include <initializer_list>
 #include <string>
@@ -24,7 +22,7 @@ namespace tabane::lab {
 // throws: core::UsageError "--runs 0: from 1 to 100" unless the value is legal.
 template <class T>
 void require_option(bool legal, const char* flag, const T& value, const char* what_is_legal) {
-  if (!legal) throw core::UsageError(fmt::format("{} {}: {}", flag, value, what_is_legal));
+  if (!legal) throw core::UsageError("{} {}: {}", flag, value, what_is_legal);
 }
 
 // ---- a study under way ----

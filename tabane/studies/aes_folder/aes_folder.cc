@@ -174,9 +174,8 @@ std::vector<Folder> plan_folders(const AesFolderOptions& options, const FileLoca
     }
   }
   if (folders.empty())
-    throw core::UsageError(fmt::format("nothing fits: {} {}; choose smaller --files and --sizes",
-                                       campaign.skipped.back().name,
-                                       campaign.skipped.back().reason));
+    throw core::UsageError("nothing fits: {} {}; choose smaller --files and --sizes",
+                           campaign.skipped.back().name, campaign.skipped.back().reason);
   return folders;
 }
 
@@ -218,8 +217,8 @@ void plan_places(StudyPlan& plan, const FileLocation& also) {
   for (const Folder& folder : plan.places) {
     const std::string reason = why_not(folder, also, plan.place_threads.back());
     if (!reason.empty())
-      throw core::UsageError(
-          fmt::format("--also: {} {}; choose smaller --files and --sizes", folder.label(), reason));
+      throw core::UsageError("--also: {} {}; choose smaller --files and --sizes", folder.label(),
+                             reason);
   }
 }
 
@@ -282,16 +281,15 @@ Block block_of(const FolderBench& bench, const StudyPlan& plan, const Folder& fo
   const double run = kSecondsPerRun + files * (pace.per_file + bytes * pace.per_byte);
   const double round =
       static_cast<double>(contenders) * run + (bench.device != nullptr ? kSecondsToOpen : 0);
-  return {
-      std::move(what), visit_seconds(plan, round),
-      [&bench, &plan, folder, measure = std::move(measure)](Visit& visit) {
-        // The limit may be lower than at first, or others may have taken what it leaves.
-        const unsigned most = plan.most_threads(), possible = possible_threads(most);
-        if (possible < most)
-          throw core::Error(fmt::format("the system lets this process start {} threads", possible));
-        bench.scratch.fill_input(folder.files, folder.bytes);
-        measure(visit);
-      }};
+  return {std::move(what), visit_seconds(plan, round),
+          [&bench, &plan, folder, measure = std::move(measure)](Visit& visit) {
+            // The limit may be lower than at first, or others may have taken what it leaves.
+            const unsigned most = plan.most_threads(), possible = possible_threads(most);
+            if (possible < most)
+              throw core::Error("the system lets this process start {} threads", possible);
+            bench.scratch.fill_input(folder.files, folder.bytes);
+            measure(visit);
+          }};
 }
 
 // Whether a folder is also encrypted by the coprocessor. A CPU in its place is opened slowly, and

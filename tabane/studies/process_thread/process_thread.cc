@@ -40,7 +40,7 @@ const Workload& find_workload(const std::string& name) {
     if (name == workload.name) return workload;
     names.emplace_back(workload.name);
   }
-  throw core::UsageError(fmt::format("workload {}: use {}", name, fmt::join(names, ", ")));
+  throw core::UsageError("workload {}: use {}", name, fmt::join(names, ", "));
 }
 
 Factors shape_factors(const std::string& workload, const std::string& allocator, Shape shape) {

@@ -107,9 +107,8 @@ void require_fork_memory(std::uint64_t most_bytes) {
   const auto usable = core::usable_memory_bytes();
   const auto most = static_cast<std::uint64_t>(usable ? kMostShare * *usable : 0x1p62);
   if (most_bytes >= core::kMiB && most_bytes <= most) return;
-  throw core::UsageError(
-      fmt::format("--fork-max {}: use 1 MiB to {}, nine tenths of the memory that is free",
-                  core::format_bytes(most_bytes), core::format_bytes(most)));
+  throw core::UsageError("--fork-max {}: use 1 MiB to {}, nine tenths of the memory that is free",
+                         core::format_bytes(most_bytes), core::format_bytes(most));
 }
 
 void add_fork_blocks(Campaign& campaign, const ForkPlan& plan,

@@ -154,11 +154,11 @@ void require_mining_memory(double scale, std::size_t meters) {
   // Results, and the other half of what the kernel keeps for forks, need room, too.
   const auto usable = core::usable_memory_bytes();
   if (!usable || wanted <= *usable / 2) return;
-  throw core::UsageError(fmt::format(
+  throw core::UsageError(
       "--scale {}: an encrypted database under each of {} allocators takes {}, more than half of "
       "the {} that are free; use a smaller scale, or fewer allocators (--malloc)",
       scale, meters, core::format_bytes(static_cast<std::uint64_t>(wanted)),
-      core::format_bytes(static_cast<std::uint64_t>(*usable))));
+      core::format_bytes(static_cast<std::uint64_t>(*usable)));
 }
 
 void add_mining_parameters(Record& record, double scale) {

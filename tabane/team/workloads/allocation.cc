@@ -14,7 +14,7 @@ namespace {
 
 template <class T>
 void require(bool legal, const char* what, const T& value, const char* range) {
-  if (!legal) throw core::UsageError(fmt::format("{} {}: use {}", what, value, range));
+  if (!legal) throw core::UsageError("{} {}: use {}", what, value, range);
 }
 
 // throws: core::VerificationError naming the first task whose totals are not the expected ones.

@@ -1,5 +1,4 @@
 // Texts to count the words of, generated or from files.
-#include <fmt/format.h>
 
 #include <algorithm>
 #include <numeric>
@@ -95,8 +94,7 @@ std::string_view separator(std::uint64_t drawn) {
 
 std::string generate_text(const TextProblem& problem) {
   if (problem.vocabulary < 1 || problem.vocabulary > 10'000'000)
-    throw core::UsageError(
-        fmt::format("vocabulary {}: use 1 to 10000000 words", problem.vocabulary));
+    throw core::UsageError("vocabulary {}: use 1 to 10000000 words", problem.vocabulary);
   const Vocabulary vocabulary = make_vocabulary(problem);
   const WeightedDraw draw(zipf_weights(problem.vocabulary));
   core::SplitMix64 random(problem.seed, 1);

@@ -34,9 +34,9 @@ lab::Record read_input(const std::string& input) {
   const auto names = lab::published_names();
   if (std::ranges::find(names, input) != names.end()) return lab::published(input);
   throw core::UsageError(
-      fmt::format("there is no file '{}', nor a published machine of that name "
-                  "(see 'tabane compare --list')",
-                  input));
+      "there is no file '{}', nor a published machine of that name "
+      "(see 'tabane compare --list')",
+      input);
 }
 
 std::vector<lab::Side> read_sides(const std::vector<std::string>& inputs) {
@@ -71,8 +71,8 @@ std::size_t baseline_index(const CompareArguments& options, const std::vector<la
   }
   std::vector<std::string> labels;
   for (const lab::Side& side : sides) labels.push_back(side.label);
-  throw core::UsageError(fmt::format("--baseline {}: must be 1 to {}, or one of {}",
-                                     options.baseline, sides.size(), fmt::join(labels, ", ")));
+  throw core::UsageError("--baseline {}: must be 1 to {}, or one of {}", options.baseline,
+                         sides.size(), fmt::join(labels, ", "));
 }
 
 void print_list(std::size_t width) {

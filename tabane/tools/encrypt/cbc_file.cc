@@ -1,7 +1,6 @@
 #include "tabane/tools/encrypt/cbc_file.h"
 
 #include <fcntl.h>
-#include <fmt/format.h>
 #include <sys/stat.h>
 
 #include <algorithm>
@@ -365,14 +364,14 @@ void require_cbc_key_may_fit(const Request& request, const Tree& tree, int root)
   if (4 * tried.legal >= tried.files) return;
   if (tree.files.size() == 1) {
     throw core::Error(
-        fmt::format("{}: at byte {}: the padding is not legal: wrong key, or the file was changed "
-                    "(nothing was written)",
-                    tree.path(tree.files.front()), tried.offset));
+        "{}: at byte {}: the padding is not legal: wrong key, or the file was changed "
+        "(nothing was written)",
+        tree.path(tree.files.front()), tried.offset);
   }
   throw core::Error(
-      fmt::format("wrong key, or most files were changed: of {} files tried, the padding is legal "
-                  "in {} (nothing was written)",
-                  tried.files, tried.legal));
+      "wrong key, or most files were changed: of {} files tried, the padding is legal "
+      "in {} (nothing was written)",
+      tried.files, tried.legal);
 }
 
 }  // namespace tabane::encrypt

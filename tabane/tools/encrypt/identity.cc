@@ -53,7 +53,7 @@ void read_lines(const core::Descriptor& file, const std::string& path,
   Lines lines{std::vector<char>(kMostOfFile + 1)};
   const std::size_t size = core::read_all(file.get(), lines.text.data(), lines.text.size(), path);
   if (size > kMostOfFile) {
-    throw core::UsageError(fmt::format("{}: larger than {} KiB", path, kMostOfFile >> 10));
+    throw core::UsageError("{}: larger than {} KiB", path, kMostOfFile >> 10);
   }
   std::string_view rest(lines.text.data(), size);
   for (int number = 1; !rest.empty(); ++number) {
@@ -64,7 +64,7 @@ void read_lines(const core::Descriptor& file, const std::string& path,
     try {
       take(line);
     } catch (const core::UsageError& error) {
-      throw core::UsageError(fmt::format("{}, line {}: {}", path, number, error.what()));
+      throw core::UsageError("{}, line {}: {}", path, number, error.what());
     }
   }
 }
@@ -78,7 +78,7 @@ Identity parse_identity(std::string_view text) {
   }
   Identity identity;
   if (const char* wrong = decode(text, kSecretPrefix, identity.secret.bytes())) {
-    throw core::UsageError(fmt::format("the identity {}", wrong));
+    throw core::UsageError("the identity {}", wrong);
   }
   identity.recipient = crypto::x25519_public(identity.secret);
   return identity;
@@ -121,7 +121,7 @@ Recipient parse_recipient(std::string_view text) {
   }
   Recipient recipient{};
   if (const char* wrong = decode(text, kRecipientPrefix, recipient)) {
-    throw core::UsageError(fmt::format("the recipient {}", wrong));
+    throw core::UsageError("the recipient {}", wrong);
   }
   if (!is_reduced(recipient)) {
     throw core::UsageError("the recipient belongs to no identity, so nobody could open the result");
@@ -136,7 +136,7 @@ std::vector<Recipient> read_recipients(const std::string& file_or_text) {
   read_lines(crypto::open_to_read(file_or_text), file_or_text,
              [&](std::string_view line) { recipients.push_back(parse_recipient(line)); });
   if (recipients.empty()) {
-    throw core::UsageError(fmt::format("{}: no recipient in it", file_or_text));
+    throw core::UsageError("{}: no recipient in it", file_or_text);
   }
   return recipients;
 }
@@ -148,7 +148,7 @@ IdentityFile read_identity_file(const std::string& path) {
   read_lines(file, path,
              [&](std::string_view line) { result.identities.push_back(parse_identity(line)); });
   if (result.identities.empty()) {
-    throw core::UsageError(fmt::format("{}: no identity in it", path));
+    throw core::UsageError("{}: no identity in it", path);
   }
   return result;
 }

@@ -28,29 +28,29 @@ constexpr const char* kPutBack =
 
 [[noreturn]] void refuse_tree_without_manifest(const Request& request, const Tree& tree) {
   if (tree.own_directory) {
-    throw core::Error(fmt::format(
+    throw core::Error(
         "IN ({}) has no manifest: its encryption was interrupted, and tabane encrypt --resume "
         "finishes it, or the manifest was removed; {}",
-        request.in, kWithout));
+        request.in, kWithout);
   }
-  throw core::Error(fmt::format(
+  throw core::Error(
       "IN ({}) has no manifest: it is a part of a sealed tree, or .tabane was removed; {}",
-      request.in, kWithout));
+      request.in, kWithout);
 }
 
 [[noreturn]] void refuse_tree_being_changed(const Request& request) {
-  throw core::Error(fmt::format(
+  throw core::Error(
       "IN ({}) is being changed, or a job that changed it was interrupted, and tabane encrypt "
       "--update or --resume finishes it; {}",
-      request.in, kWithout));
+      request.in, kWithout);
 }
 
 [[noreturn]] void refuse_manifest_of_another_tree(const Request& request, const TreeId& listed,
                                                   const TreeId& found) {
-  throw core::Error(fmt::format(
+  throw core::Error(
       "{} is of another tree than the files in IN ({}): its tree has the id {}, theirs {}; {}; {}",
       kManifestPath, request.in, crypto::hexadecimal(listed), crypto::hexadecimal(found), kPutBack,
-      kWithout));
+      kWithout);
 }
 
 // What can be done about a manifest that cannot be read.
@@ -64,7 +64,7 @@ std::string advice_for(const DamageError& error) {
 }
 
 [[noreturn]] void throw_with_advice(const DamageError& error) {
-  throw core::Error(fmt::format("{}: {}; {}", kManifestPath, error.what(), advice_for(error)));
+  throw core::Error("{}: {}; {}", kManifestPath, error.what(), advice_for(error));
 }
 
 // Returns null if there is none. throws: core::Error if the tree is being changed.
@@ -89,9 +89,9 @@ bool lists_files(const TreeManifest& manifest, const Tree& tree) {
 void require_root(const Request& request, const ManifestHash& root) {
   if (!request.root || *request.root == root) return;
   throw core::Error(
-      fmt::format("the root of IN ({}) is {}, not {}: the tree was replaced by another state of "
-                  "it, or by another tree",
-                  request.in, crypto::hexadecimal(root), crypto::hexadecimal(*request.root)));
+      "the root of IN ({}) is {}, not {}: the tree was replaced by another state of "
+      "it, or by another tree",
+      request.in, crypto::hexadecimal(root), crypto::hexadecimal(*request.root));
 }
 
 // A mistyped PATH must not pass for a restored one.
@@ -105,9 +105,9 @@ void require_named(const Request& request, TreeManifest& manifest) {
   });
   if (missing.empty()) return;
   throw core::UsageError(
-      fmt::format("nothing in IN ({}) fits {}; tabane verify --list shows what "
-                  "is there",
-                  request.in, fmt::join(missing, ", ")));
+      "nothing in IN ({}) fits {}; tabane verify --list shows what "
+      "is there",
+      request.in, fmt::join(missing, ", "));
 }
 
 // The salt of what may be a sealed file.
@@ -236,9 +236,9 @@ void open_unless_changing(const Request& request, const Places& places,
   } catch (const core::Error&) {
     if (!JobLock::is_held(places.in_root.get()) && !has_another_manifest(places)) throw;
     throw core::Error(
-        fmt::format("IN ({}) is being changed by another job, so nothing can be said of it; try "
-                    "again when that has ended",
-                    request.in));
+        "IN ({}) is being changed by another job, so nothing can be said of it; try "
+        "again when that has ended",
+        request.in);
   }
 }
 

@@ -175,7 +175,7 @@ void require_key_fits(const Tree& tree, int root, const std::string& keys_proble
     return false;
   });
   if (found || !any) return;
-  throw core::Error(fmt::format("{}; nothing was written", reason));
+  throw core::Error("{}; nothing was written", reason);
 }
 
 std::optional<TreeSeal> seal_of_files(const Tree& tree, int root, KeyRing& keys) {
@@ -186,8 +186,8 @@ std::optional<TreeSeal> seal_of_files(const Tree& tree, int root, KeyRing& keys)
       keys.keys_of(header, found.bytes);
     } catch (const WrongKey& error) {
       throw core::Error(
-          fmt::format("wrong key: it does not fit what is in OUT already{}{}; nothing was written",
-                      error.expected().empty() ? "" : ", which is sealed for ", error.expected()));
+          "wrong key: it does not fit what is in OUT already{}{}; nothing was written",
+          error.expected().empty() ? "" : ", which is sealed for ", error.expected());
     } catch (const DamageError&) {
       return false;  // it is made anew
     }

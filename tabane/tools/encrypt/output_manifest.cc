@@ -37,9 +37,9 @@ void require_mark(int root, bool hidden) {
 
 [[noreturn]] void throw_damaged(const DamageError& error) {
   throw core::Error(
-      fmt::format("OUT: {}: {}; it is damaged: put back a copy of it, or seal everything anew with "
-                  "--force; --resume would write one that vouches for whatever is in OUT now",
-                  kManifestPath, error.what()));
+      "OUT: {}: {}; it is damaged: put back a copy of it, or seal everything anew with "
+      "--force; --resume would write one that vouches for whatever is in OUT now",
+      kManifestPath, error.what());
 }
 
 constexpr const char* kOfSomebodyElse =
@@ -116,10 +116,10 @@ OutputManifest::OutputManifest(JobState& job, const Hooks& hooks, unsigned threa
 
 void OutputManifest::require_whole_input() const {
   if (!job_.request.update || job_.tree.failures.empty()) return;
-  throw core::Error(fmt::format(
+  throw core::Error(
       "IN cannot be read to its end ({}: {}), so nobody knows what was deleted there; nothing "
       "was changed",
-      job_.tree.failures[0].path, job_.tree.failures[0].what));
+      job_.tree.failures[0].path, job_.tree.failures[0].what);
 }
 
 void OutputManifest::hide_names(unsigned threads) {
@@ -223,11 +223,11 @@ void OutputManifest::require_files_of_tree() const {
   const TreeSeal& seal = *job_.seal;
   const auto other = file_of_another_tree(job_.out_root, seal.header.tree, seal.key);
   if (!other) return;
-  throw core::Error(fmt::format(
+  throw core::Error(
       "OUT ({}) has no manifest that can be read, and {} in it is not sealed with the key in {}: a "
       "job with --force was stopped before it had replaced all of an older tree, or {} was "
       "exchanged; begin anew with --force",
-      job_.request.out, *other, kKeysPath, kKeysPath));
+      job_.request.out, *other, kKeysPath, kKeysPath);
 }
 
 // What lies in OUT alone would be told as added by whoever reads the tree.
@@ -265,10 +265,10 @@ void OutputManifest::require_meant(const Hooks& hooks) const {
   const std::uint64_t all = std::max(files, listed_files_);
   if (files <= kFew || 2 * files <= all || job_.request.remove_most) return;
   if (hooks.may_remove(files, all)) return;
-  throw core::UsageError(fmt::format(
+  throw core::UsageError(
       "--update would remove {} of {} files in OUT ({}), which IN ({}) does not have; nothing was "
       "changed. --dry-run lists them, and --delete removes them",
-      files, all, job_.request.out, job_.request.in));
+      files, all, job_.request.out, job_.request.in);
 }
 
 // From the leaves up. Before the work, since a file and a directory may have changed places.

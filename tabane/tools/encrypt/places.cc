@@ -1,7 +1,6 @@
 #include "tabane/tools/encrypt/places.h"
 
 #include <fcntl.h>
-#include <fmt/format.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -41,23 +40,22 @@ bool is_empty_directory(const fs::path& path) {
 }
 
 [[noreturn]] void throw_not_empty(const Request& request) {
-  throw core::UsageError(fmt::format(
+  throw core::UsageError(
       "OUT ({}) is not empty; --resume keeps what is complete there, --force replaces it",
-      request.out));
+      request.out);
 }
 
 // The directory that OUT is made in must be there.
 void require_parent(const fs::path& out) {
   if (fs::is_directory(out.parent_path())) return;
-  throw core::UsageError(fmt::format("OUT ({}) cannot be made: there is no directory {}",
-                                     out.string(), out.parent_path().string()));
+  throw core::UsageError("OUT ({}) cannot be made: there is no directory {}", out.string(),
+                         out.parent_path().string());
 }
 
 // A disk is more likely named by mistake than meant.
 void require_stream(const fs::path& out) {
   if (!fs::is_block_file(out) && !fs::is_socket(out)) return;
-  throw core::UsageError(
-      fmt::format("OUT ({}) is neither a regular file, a pipe nor a terminal", out.string()));
+  throw core::UsageError("OUT ({}) is neither a regular file, a pipe nor a terminal", out.string());
 }
 
 // What a killed job has left shows when it is opened, but not if nothing authenticates it.
@@ -74,9 +72,9 @@ void require_free_name(const Request& request, int in_root) {
     return;
   }
   throw core::UsageError(
-      fmt::format("IN ({}) has an entry {}, whose name tabane takes for itself in OUT; is IN "
-                  "encrypted already? Rename it, or --exclude {}",
-                  request.in, kOwnDirectory, kOwnDirectory));
+      "IN ({}) has an entry {}, whose name tabane takes for itself in OUT; is IN "
+      "encrypted already? Rename it, or --exclude {}",
+      request.in, kOwnDirectory, kOwnDirectory);
 }
 
 // A mistyped OUT must not become a new tree, nor what lies there a part of one.
@@ -86,16 +84,16 @@ void require_tree_to_update(const Request& request, const fs::path& out) {
   };
   if (has(kManifestPath)) return;
   if (has(kKeysPath)) {
-    throw core::UsageError(fmt::format(
+    throw core::UsageError(
         "OUT ({}) has no manifest, which --update goes by: its encryption was interrupted, and "
         "--resume finishes it, or the manifest was removed; then nothing shows which files are "
         "old or exchanged, and --force begins anew",
-        request.out));
+        request.out);
   }
   throw core::UsageError(
-      fmt::format("OUT ({}) {}, so there is nothing to update; encrypt without --update makes a "
-                  "new tree",
-                  request.out, fs::exists(out) ? "is no sealed tree" : "does not exist"));
+      "OUT ({}) {}, so there is nothing to update; encrypt without --update makes a "
+      "new tree",
+      request.out, fs::exists(out) ? "is no sealed tree" : "does not exist");
 }
 
 // An output as the user knows it: "OUT", and its path, which is absolute.
@@ -116,8 +114,8 @@ std::vector<core::FileId> places_of_output(const fs::path& out) {
 
 [[noreturn]] void refuse_inside(const OutputPlace& inner, const char* outer,
                                 const fs::path& of_path) {
-  throw core::UsageError(fmt::format("{} ({}) is inside {} ({}); give another place", inner.what,
-                                     inner.path.string(), outer, of_path.string()));
+  throw core::UsageError("{} ({}) is inside {} ({}); give another place", inner.what,
+                         inner.path.string(), outer, of_path.string());
 }
 
 bool contains(const std::vector<core::FileId>& places, const core::FileId& place) {
@@ -210,8 +208,7 @@ void require_record_apart(const Request& request, const Request::Record& given,
   if (followed.stream) return;
   const OutputPlace record{given.option, fs::absolute(followed.path)};
   const auto refuse = [&](const char* what) {
-    throw core::UsageError(
-        fmt::format("{} ({}) is {}; give another file", given.option, given.path, what));
+    throw core::UsageError("{} ({}) is {}; give another file", given.option, given.path, what);
   };
   if (is_same_file(in, record.path)) refuse("IN");
   if (is_output(record.path, places)) refuse("OUT");
@@ -245,17 +242,17 @@ void open_root(const Request& request, Places& places) {
 
 void place_directory(const Request& request, Places& places) {
   if (request.out == kStandardStream) {
-    throw core::UsageError(fmt::format(
+    throw core::UsageError(
         "IN ({0}) is a directory, and - takes a single file; a whole tree becomes one by tar: "
         "tar c {0} | tabane encrypt - -",
-        request.in));
+        request.in);
   }
   open_root(request, places);
   if (request.direction != Direction::verify) {
     const fs::path out = named(request.out);
     if (fs::exists(out) && !fs::is_directory(out)) {
-      throw core::UsageError(
-          fmt::format("IN is a directory, so OUT ({}) must be one, or not exist", request.out));
+      throw core::UsageError("IN is a directory, so OUT ({}) must be one, or not exist",
+                             request.out);
     }
     require_apart(places.in_root.get(), request.in, out);
     if (request.direction == Direction::decrypt) {
@@ -287,8 +284,8 @@ void place_single_output(const Request& request, const struct stat& in, const fs
   fs::path out = to_stdout ? given : named(request.out);
   if (!to_stdout && fs::is_directory(out)) {
     if (name.empty()) {
-      throw core::UsageError(fmt::format(
-          "OUT ({}) is a directory, and standard input has no name; give a file", request.out));
+      throw core::UsageError("OUT ({}) is a directory, and standard input has no name; give a file",
+                             request.out);
     }
     out /= name;
   }
@@ -304,7 +301,7 @@ void place_single_output(const Request& request, const struct stat& in, const fs
     return;
   }
   if (fs::exists(fs::symlink_status(out)) && !request.replaces()) {
-    throw core::UsageError(fmt::format("OUT ({}) exists; --force replaces it", out.string()));
+    throw core::UsageError("OUT ({}) exists; --force replaces it", out.string());
   }
   require_parent(place.path);
   places.out_path = place.path.parent_path();
@@ -318,12 +315,12 @@ void place_standard_input(const Request& request, const struct stat& in, Places&
 
 void place_file(const Request& request, const struct stat& status, Places& places) {
   if (request.update) {
-    throw core::UsageError(fmt::format(
-        "IN ({}) is a file; --update brings a sealed directory tree up to date", request.in));
+    throw core::UsageError("IN ({}) is a file; --update brings a sealed directory tree up to date",
+                           request.in);
   }
   if (request.xattrs || !request.selection.paths().empty()) {
-    throw core::UsageError(fmt::format(
-        "IN ({}) is a file; --xattrs and PATH need the manifest of a sealed tree", request.in));
+    throw core::UsageError(
+        "IN ({}) is a file; --xattrs and PATH need the manifest of a sealed tree", request.in);
   }
   const fs::path in = fs::canonical(request.in);
   places.shape = Shape::file;
@@ -344,10 +341,10 @@ void place_file(const Request& request, const struct stat& status, Places& place
 // looked at with the key.
 void require_own_directory(const Request& request, const Tree& tree) {
   if (tree.own_directory && !request.without_manifest) return;
-  throw core::Error(fmt::format(
+  throw core::Error(
       "IN ({}) holds no sealed file and no manifest: its encryption was interrupted, or they were "
       "removed",
-      request.in));
+      request.in);
 }
 
 // A directory that was never encrypted would otherwise give a failure for each of its files.
@@ -355,10 +352,10 @@ void require_sealed_files(const Request& request, const Places& places) {
   if (!request.opens_sealed()) return;
   if (places.tree.files.empty()) return require_own_directory(request, places.tree);
   if (holds_sealed_files(places.tree, places.in_root.get())) return;
-  throw core::Error(fmt::format(
+  throw core::Error(
       "IN ({}) holds no sealed file that can be read; what was encrypted with CBC needs "
       "the same --cipher here",
-      request.in));
+      request.in);
 }
 
 }  // namespace
@@ -378,8 +375,8 @@ Places look_at_places(const Request& request) {
   } else if (S_ISREG(in.st_mode)) {
     place_file(request, in, places);
   } else {
-    throw core::UsageError(fmt::format(
-        "IN ({}) is neither a file nor a directory; - reads standard input", request.in));
+    throw core::UsageError("IN ({}) is neither a file nor a directory; - reads standard input",
+                           request.in);
   }
   require_records_apart(request, in, places);
   return places;
@@ -390,8 +387,8 @@ Places look_at_root(const Request& request) {
   struct stat in {};
   if (stat(request.in.c_str(), &in) != 0) throw core::SystemError("open", request.in, errno);
   if (!S_ISDIR(in.st_mode)) {
-    throw core::UsageError(
-        fmt::format("IN ({}) is no directory; only a sealed tree has a manifest", request.in));
+    throw core::UsageError("IN ({}) is no directory; only a sealed tree has a manifest",
+                           request.in);
   }
   open_root(request, places);
   places.tree.own_directory = has_own_file(places.in_root.get(), kOwnDirectory);

@@ -19,9 +19,9 @@ namespace {
 core::Descriptor open_tree(const std::string& tree) {
   core::Descriptor root(open(tree.c_str(), O_RDONLY | O_CLOEXEC | O_DIRECTORY));
   if (!root.valid() && errno == ENOTDIR) {
-    throw core::UsageError(fmt::format(
+    throw core::UsageError(
         "TREE ({}) is no directory; what opens a single file is part of it: encrypt it again",
-        tree));
+        tree);
   }
   if (!root.valid()) throw core::SystemError("open", tree, errno);
   return root;
@@ -31,17 +31,17 @@ std::vector<std::byte> require_keys(int root, const std::string& tree) {
   auto bytes = read_keys(root);
   if (bytes) return std::move(*bytes);
   throw core::Error(
-      fmt::format("{} has no {}, which every directory that encrypt writes has; encrypt --resume "
-                  "writes it anew",
-                  tree, kKeysPath));
+      "{} has no {}, which every directory that encrypt writes has; encrypt --resume "
+      "writes it anew",
+      tree, kKeysPath);
 }
 
 FoundKeys find(std::span<const std::byte> bytes, const std::string& tree) {
   try {
     return find_keys(bytes);
   } catch (const DamageError& error) {
-    throw core::Error(fmt::format("{}/{}: {}; if it is damaged, encrypt --resume writes it anew",
-                                  tree, kKeysPath, error.what()));
+    throw core::Error("{}/{}: {}; if it is damaged, encrypt --resume writes it anew", tree,
+                      kKeysPath, error.what());
   }
 }
 
@@ -59,24 +59,24 @@ void require_key_of_tree(int root, const std::string& path, const TreeId& tree,
                          const TreeKey& key) {
   const std::optional<bool> manifest = fits_manifest(root, tree, key);
   if (!manifest) {
-    throw core::Error(fmt::format(
+    throw core::Error(
         "{} has no manifest, so nothing shows that {} is of it: its encryption was interrupted, "
         "and encrypt --resume finishes it, or the manifest was removed; nothing was changed",
-        path, kKeysPath));
+        path, kKeysPath);
   }
   const auto other = *manifest ? file_of_another_tree(root, tree, key) : std::nullopt;
   if (*manifest && !other) return;
   if (other) {
-    throw core::Error(fmt::format(
+    throw core::Error(
         "{}: the key in {} fits the manifest, but does not fit {}, which is of another tree or was "
         "exchanged; nothing was changed. Remove it or put it right, and leave {} as it is",
-        path, kKeysPath, *other, kKeysPath));
+        path, kKeysPath, *other, kKeysPath);
   }
-  throw core::Error(fmt::format(
+  throw core::Error(
       "{0}/{1} is not of this tree: its key does not fit {2}. One of the two was exchanged or is "
       "damaged; nothing was changed. If it was {1}, remove it, and encrypt --resume writes it "
       "anew",
-      path, kKeysPath, kManifestPath));
+      path, kKeysPath, kManifestPath);
 }
 
 // Whether a slot that was there makes room for a new one.
@@ -118,7 +118,7 @@ std::vector<Slot> new_slots(const FoundKeys& file, const TreeKey& key, const New
   std::ranges::move(make_slots(added, file.tree, key), std::back_inserter(slots));
   if (slots.empty()) throw core::UsageError("nobody could open TREE: name a recipient or a key");
   if (slots.size() > kMostSlots) {
-    throw core::UsageError(fmt::format("a tree has at most {} recipients and keys", kMostSlots));
+    throw core::UsageError("a tree has at most {} recipients and keys", kMostSlots);
   }
   return slots;
 }
@@ -136,9 +136,9 @@ std::string rekey(const std::string& tree, KeyRing& keys, const NewOpeners& open
   const bool whole = mac_fits(bytes, file.tree, *key) && file.found.unreadable.empty();
   if (openers.keeps && !whole) {
     throw core::Error(
-        fmt::format("{}/{} is damaged, or was changed by somebody without the tree's key, so "
-                    "it does not say who can open the tree; without --add, rekey writes it anew",
-                    tree, kKeysPath));
+        "{}/{} is damaged, or was changed by somebody without the tree's key, so "
+        "it does not say who can open the tree; without --add, rekey writes it anew",
+        tree, kKeysPath);
   }
   require_key_of_tree(root.get(), tree, file.tree, *key);
   const std::vector<Slot> slots = new_slots(file, *key, openers, stop_requested);

@@ -1,7 +1,5 @@
 #include "tabane/tools/encrypt/request.h"
 
-#include <fmt/format.h>
-
 #include "tabane/core/error.h"
 
 namespace tabane::encrypt {
@@ -26,7 +24,7 @@ void check_stream(const Request& request) {
   const bool reads = request.in == kStandardStream, writes = request.out == kStandardStream;
   if (!reads && !writes) return;
   const auto refuse_if = [](bool given, const char* what, const char* why) {
-    if (given) throw core::UsageError(fmt::format("{} does not go with -: {}", what, why));
+    if (given) throw core::UsageError("{} does not go with -: {}", what, why);
   };
   refuse_if(request.dry_run, "--dry-run", "a stream can be read only once");
   refuse_if(request.update, "--update", "it brings a directory up to date");

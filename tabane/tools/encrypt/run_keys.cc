@@ -74,10 +74,10 @@ std::optional<TreeSeal> seal_there(const Tree& in, int out_root, KeyRing& keys) 
 void require_no_tree(const Request& request, int out_root, const TreeSeal& seal) {
   const auto other = file_of_another_tree(out_root, seal.header.tree, seal.key);
   if (!other) return;
-  throw core::Error(fmt::format(
+  throw core::Error(
       "OUT ({}): nothing that can be read there tells the key of {}; nothing was changed. Put back "
       "{} from a copy, or begin anew with --force",
-      request.out, *other, kKeysPath));
+      request.out, *other, kKeysPath);
 }
 
 // Where .tabane/keys was changed, the files in OUT have what it should have, unless the tree was
@@ -91,10 +91,10 @@ std::optional<TreeSeal> seal_beside_changed_keys(const Request& request, const T
     seal = seal_there(in, out_root, keys);
   } catch (const core::Error&) {
     if (!why.empty()) throw core::Error(why);
-    throw core::Error(fmt::format(
+    throw core::Error(
         "OUT ({}): {}: {}; the key that was given opens it, but not the files by themselves, as "
         "the tree was rekeyed. Nothing was written; tabane rekey, without --add, writes {} anew",
-        request.out, kKeysPath, kChanged, kKeysPath));
+        request.out, kKeysPath, kChanged, kKeysPath);
   }
   if (why.empty() || (seal && !mac_fits(bytes, seal->header.tree, seal->key))) return seal;
   throw core::Error(why);
@@ -136,19 +136,19 @@ void require_key_of_manifest(const Request& request, int out_root, const TreeSea
                 "or a job with --force was stopped before it had replaced both",
                 crypto::hexadecimal(seal.header.tree), crypto::hexadecimal(*listed))
           : std::string("one of them was exchanged or is damaged");
-  throw core::Error(fmt::format(
+  throw core::Error(
       "OUT ({}): the key in {} does not fit {}: {}; nothing was changed. Put back the tree's own "
       "from a copy, or begin anew with --force",
-      request.out, kKeysPath, kManifestPath, why));
+      request.out, kKeysPath, kManifestPath, why);
 }
 
 void require_recipients(const Request& request, const TreeSeal& seal) {
   for (const Recipient& recipient : request.recipients) {
     const Fingerprint name = fingerprint_of(recipient);
     if (std::ranges::find(seal.slots, name, &Slot::recipient) != seal.slots.end()) continue;
-    throw core::UsageError(fmt::format(
+    throw core::UsageError(
         "OUT ({}) is not sealed for the recipient {}; tabane rekey changes who can open a tree",
-        request.out, text_of(recipient)));
+        request.out, text_of(recipient));
   }
 }
 

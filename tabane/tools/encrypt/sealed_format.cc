@@ -91,7 +91,7 @@ void read_slots(std::span<const std::byte> sealed, Header& header) {
 }  // namespace
 
 DamageError::DamageError(const std::string& what, std::uint64_t offset)
-    : Error(fmt::format("at byte {}: {}", offset, what)), offset_(offset) {}
+    : Error("at byte {}: {}", offset, what), offset_(offset) {}
 
 VersionError::VersionError(const char* what, unsigned found, const char* known,
                            std::uint64_t offset)
@@ -104,7 +104,7 @@ std::uint64_t sealed_bytes(std::uint64_t n, int chunk_log2, std::size_t header_b
   const std::uint64_t chunk = std::uint64_t{1} << chunk_log2;
   const std::uint64_t chunks = std::max<std::uint64_t>(1, n / chunk + (n % chunk != 0));
   if (chunks > kMostChunks) {
-    throw core::Error(fmt::format("a file of {} bytes has more than 2^32 chunks", n));
+    throw core::Error("a file of {} bytes has more than 2^32 chunks", n);
   }
   return header_bytes + n + crypto::kTagBytes * chunks;
 }

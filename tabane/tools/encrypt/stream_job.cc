@@ -1,6 +1,5 @@
 #include "tabane/tools/encrypt/stream_job.h"
 
-#include <fmt/format.h>
 #include <poll.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -164,7 +163,7 @@ OpenedHeader open_header(StandardInput& input, KeyRing& keys) {
     const Header header = decode_header(bytes);
     return {header, keys.keys_of(header, bytes)};
   } catch (const DamageError& error) {
-    throw core::Error(fmt::format("{}: {}", kInput, error.what()));
+    throw core::Error("{}: {}", kInput, error.what());
   }
 }
 

@@ -4,13 +4,14 @@
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
-#include <ctime>
 #include <map>
 #include <mutex>
 #include <string>
 #include <thread>
 #include <utility>
 #include <vector>
+
+#include "tabane/core/clock.h"
 
 namespace tabane::encrypt {
 
@@ -30,10 +31,8 @@ class Trace {
   // Begins now, with the start of the program as its first event: the CPU time that the process has
   // used until now, which is the time on the clock if nothing else had its core.
   Trace() {
-    std::timespec used{};
-    ::clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &used);
-    const auto seconds = std::chrono::seconds(used.tv_sec) + std::chrono::nanoseconds(used.tv_nsec);
-    add({.what = "start of the program", .begin = Clock::now() - seconds});
+    const std::chrono::nanoseconds used(core::clock_ns(CLOCK_PROCESS_CPUTIME_ID));
+    add({.what = "start of the program", .begin = Clock::now() - used});
   }
 
   // Sets the event's thread, and its end to now.

@@ -2,7 +2,6 @@
 
 #include <dirent.h>
 #include <fcntl.h>
-#include <fmt/format.h>
 #include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -39,7 +38,7 @@ constexpr int kOpenFolder = O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC;
 constexpr std::string_view kTextOfLock = "A job of tabane writes into this directory.\n";
 
 [[noreturn]] void throw_held(const std::string& path) {
-  throw core::UsageError(fmt::format("another job is writing into OUT ({}); wait for it", path));
+  throw core::UsageError("another job is writing into OUT ({}); wait for it", path);
 }
 
 // Nobody else can open it, and so lock it.
@@ -99,9 +98,9 @@ core::Descriptor open_home(int root, bool make) {
   core::Descriptor home(openat(root, kOwnDirectory, kOpenFolder));
   if (!home.valid() && errno == ENOTDIR) {
     throw core::Error(
-        fmt::format("{}: is not a directory, as tabane makes it for the keys and the manifest of a "
-                    "sealed tree; somebody has put it there: move it away",
-                    kOwnDirectory));
+        "{}: is not a directory, as tabane makes it for the keys and the manifest of a "
+        "sealed tree; somebody has put it there: move it away",
+        kOwnDirectory);
   }
   if (!home.valid() && (make || errno != ENOENT)) {
     throw core::SystemError("open", kOwnDirectory, errno);
@@ -116,11 +115,11 @@ core::Descriptor open_own_file(int directory, const char* name, const char* path
   if (!file.valid() && errno != ELOOP) throw core::SystemError("open", path, errno);
   if (file.valid() && fstat(file.get(), &there) != 0) throw core::SystemError("stat", path, errno);
   if (S_ISREG(there.st_mode)) return file;
-  throw core::Error(fmt::format(
-      "{}: is {}, where tabane keeps a file; somebody has put it there: move it away", path,
-      !file.valid()            ? "a symbolic link"
-      : S_ISDIR(there.st_mode) ? "a directory"
-                               : "not a regular file"));
+  throw core::Error("{}: is {}, where tabane keeps a file; somebody has put it there: move it away",
+                    path,
+                    !file.valid()            ? "a symbolic link"
+                    : S_ISDIR(there.st_mode) ? "a directory"
+                                             : "not a regular file");
 }
 
 bool has_own_file(int root, const char* path) {

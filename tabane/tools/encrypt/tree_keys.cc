@@ -1,6 +1,5 @@
 #include "tabane/tools/encrypt/tree_keys.h"
 
-#include <fmt/format.h>
 #include <openssl/crypto.h>
 #include <openssl/hmac.h>
 
@@ -84,7 +83,7 @@ std::vector<Slot> make_slots(const Openers& openers, const TreeId& tree, const T
   }
   std::set<Recipient> left(openers.recipients.begin(), openers.recipients.end());
   if (slots.size() + left.size() > kMostSlots) {
-    throw core::UsageError(fmt::format("a tree has at most {} recipients and keys", kMostSlots));
+    throw core::UsageError("a tree has at most {} recipients and keys", kMostSlots);
   }
   for (const Recipient& recipient : openers.recipients) {
     if (left.erase(recipient) > 0) slots.push_back(slot_of_recipient(recipient, tree, key));

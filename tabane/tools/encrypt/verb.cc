@@ -101,8 +101,7 @@ crypto::Block block_of(const std::string& hex) {
 
 void require_not_stdin(const std::optional<std::string>& file, const char* option) {
   if (!file || !core::leads_to(*file, STDIN_FILENO)) return;
-  throw core::UsageError(
-      fmt::format("IN and {} cannot both be standard input; give another FILE", option));
+  throw core::UsageError("IN and {} cannot both be standard input; give another FILE", option);
 }
 
 void note_key_files(Options& options) {
@@ -166,8 +165,8 @@ void complete_request(Options& options) {
   if (options.root) request.root = parse_manifest_hash(*options.root);
   if (cbc && !options.key_file) {
     throw core::UsageError(
-        fmt::format("--cipher {0} takes a key of {1} bytes and no passphrase: give --key-file FILE",
-                    options.cipher, key_bytes(request.cipher)));
+        "--cipher {0} takes a key of {1} bytes and no passphrase: give --key-file FILE",
+        options.cipher, key_bytes(request.cipher));
   }
   check_standard_streams(options);
   note_key_files(options);
@@ -228,8 +227,8 @@ void read_key(const Options& options, Request& request) {
     options.list ? static_cast<void>(look_at_root(request)) : check_job(request);
     const std::string recipients = encrypts ? "" : recipients_alone(request.in);
     if (!recipients.empty())
-      throw core::UsageError(
-          fmt::format("IN ({}) is sealed for {}: give --identity FILE", request.in, recipients));
+      throw core::UsageError("IN ({}) is sealed for {}: give --identity FILE", request.in,
+                             recipients);
     request.passphrase = ask_passphrase(encrypts);
   }
   if (encrypts) warn(crypto::weakness_of(request.passphrase));

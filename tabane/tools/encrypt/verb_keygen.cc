@@ -44,7 +44,7 @@ void make(const Options& options) {
     return;
   }
   if (std::filesystem::exists(std::filesystem::symlink_status(options.file))) {
-    throw core::Error(fmt::format("{} exists, and a key file is never replaced", options.file));
+    throw core::Error("{} exists, and a key file is never replaced", options.file);
   }
   make_memory_unreadable();
   if (options.pair) {

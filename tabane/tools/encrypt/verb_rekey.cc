@@ -125,8 +125,8 @@ void run(const Options& options) {
     } catch (const Stopped&) {
       StopOnSignal::die_as_asked();
     } catch (const WrongKey& error) {
-      throw core::Error(fmt::format("wrong key: {} is sealed for {}; nothing was changed",
-                                    options.tree, error.expected()));
+      throw core::Error("wrong key: {} is sealed for {}; nothing was changed", options.tree,
+                        error.expected());
     }
   }
   fmt::print("{} is sealed for {}\n", printable(options.tree), openers);

@@ -133,8 +133,7 @@ core::Descriptor open_directory(const std::string& path) {
 core::Descriptor open_out(const Start& start) {
   core::Descriptor out = open_directory(start.out);
   if (::faccessat(out.get(), start.sign.c_str(), F_OK, AT_SYMLINK_NOFOLLOW) != 0) {
-    throw core::Error(
-        fmt::format("OUT ({}) is not the directory that rank 0 writes to", start.out));
+    throw core::Error("OUT ({}) is not the directory that rank 0 writes to", start.out);
   }
   return out;
 }
@@ -160,8 +159,8 @@ std::unique_ptr<TreeManifest> manifest_of(const Request& request, const Start& s
     manifest->hold_against(tree, request.selection, request.xattrs);
     if (manifest->root() == start.root) return manifest;
   }
-  throw core::Error(fmt::format("the manifest in {} is not that of rank 0",
-                                start.slots.empty() ? start.in : start.out));
+  throw core::Error("the manifest in {} is not that of rank 0",
+                    start.slots.empty() ? start.in : start.out);
 }
 
 void work(Request& request, const Start& start, const Trees& trees, const RankSecrets& secrets,

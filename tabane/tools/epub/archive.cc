@@ -17,7 +17,7 @@ namespace tabane::epub {
 namespace {
 
 [[noreturn]] void refuse(const std::string& book, const std::string& why) {
-  throw core::Error(fmt::format("{}: {}", book, why));
+  throw core::Error("{}: {}", book, why);
 }
 
 std::uint64_t size_of(const std::string& path) {
@@ -154,14 +154,14 @@ EntryStream::EntryStream(const Archive& archive, const Entry& entry, EntryForm f
       file_(zip_fopen_index(archive.handle(), entry.index,
                             form == EntryForm::stored ? ZIP_FL_COMPRESSED : 0)) {
   if (!file_) {
-    throw core::Error(fmt::format("{} cannot be read: {}", what_, zip_strerror(archive.handle())));
+    throw core::Error("{} cannot be read: {}", what_, zip_strerror(archive.handle()));
   }
 }
 
 std::size_t EntryStream::read(std::span<std::byte> bytes) {
   const zip_int64_t got = zip_fread(file_.get(), bytes.data(), bytes.size());
   if (got >= 0) return static_cast<std::size_t>(got);
-  throw core::Error(fmt::format("{} is damaged: {}", what_, zip_file_strerror(file_.get())));
+  throw core::Error("{} is damaged: {}", what_, zip_file_strerror(file_.get()));
 }
 
 std::size_t EntryStream::fill(std::span<std::byte> bytes) {

@@ -39,13 +39,13 @@ std::string mimetype_warning(const Archive& book) {
 void require_unprotected(const Archive& book, const EncryptionXml& encryption) {
   if (book.find(kLicenceName) != nullptr || !encryption.by_licence().empty()) {
     throw core::Error(
-        fmt::format("{}: is protected by a licence already; tabane epub unprotect "
-                    "opens it with its passphrase",
-                    book.path()));
+        "{}: is protected by a licence already; tabane epub unprotect "
+        "opens it with its passphrase",
+        book.path());
   }
   if (const auto& foreign = encryption.foreign()) {
-    throw core::Error(fmt::format("{}: {} is encrypted by another system already ({})", book.path(),
-                                  foreign->first, foreign->second));
+    throw core::Error("{}: {} is encrypted by another system already ({})", book.path(),
+                      foreign->first, foreign->second);
   }
 }
 
@@ -131,20 +131,20 @@ void protect(const BookTask& task, const LicenceTerms& terms, const Key& user,
 
 Key opened(const Archive& book, const Licence& licence, const Key& user) {
   if (const std::string fault = fault_of(licence); !fault.empty()) {
-    throw core::Error(fmt::format("{}: {}", book.path(), fault));
+    throw core::Error("{}: {}", book.path(), fault);
   }
   std::optional<Key> key = content_key(licence, user);
   if (key) return std::move(*key);
-  throw core::Error(fmt::format("{}: the passphrase is not the one of its licence{}", book.path(),
-                                licence.hint.empty() ? "" : "; its hint is: " + licence.hint));
+  throw core::Error("{}: the passphrase is not the one of its licence{}", book.path(),
+                    licence.hint.empty() ? "" : "; its hint is: " + licence.hint);
 }
 
 // Nothing authenticates the list of encrypted resources. A resource that is missing there, or not
 // listed as encrypted by the licence's key, would stay encrypted.
 void require_right_list(const OpenBook& book) {
   const auto refuse = [&](const std::string& name, const std::string& why) {
-    throw core::Error(fmt::format("{}: {}{}; {} was changed, or another program made the book",
-                                  book.archive.path(), name, why, kEncryptionName));
+    throw core::Error("{}: {}{}; {} was changed, or another program made the book",
+                      book.archive.path(), name, why, kEncryptionName);
   };
   if (const auto& foreign = book.encryption.foreign()) {
     refuse(foreign->first,

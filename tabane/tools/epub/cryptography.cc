@@ -134,8 +134,7 @@ Provider Provider::from_files(const std::string& certificate_file, const std::st
   const Memory certificate_pem = memory_of(certificate_text);
   Certificate certificate(PEM_read_bio_X509(certificate_pem.get(), nullptr, nullptr, nullptr));
   if (!certificate) {
-    throw core::UsageError(
-        fmt::format("--certificate {}: holds no certificate in PEM", certificate_file));
+    throw core::UsageError("--certificate {}: holds no certificate in PEM", certificate_file);
   }
   // A key under a passphrase would ask for it here.
   const auto no_passphrase = [](char*, int, int, void*) { return -1; };
@@ -144,12 +143,11 @@ Provider Provider::from_files(const std::string& certificate_file, const std::st
   PrivateKey key(PEM_read_bio_PrivateKey(key_pem.get(), nullptr, no_passphrase, nullptr));
   crypto::wipe(std::as_writable_bytes(std::span(key_text)));
   if (!key || EVP_PKEY_get_base_id(key.get()) != EVP_PKEY_RSA) {
-    throw core::UsageError(fmt::format(
-        "--private-key {}: holds no RSA key in PEM, or one under a passphrase", key_file));
+    throw core::UsageError("--private-key {}: holds no RSA key in PEM, or one under a passphrase",
+                           key_file);
   }
   if (X509_check_private_key(certificate.get(), key.get()) != 1) {
-    throw core::UsageError(
-        fmt::format("--private-key {}: is not the key of {}", key_file, certificate_file));
+    throw core::UsageError("--private-key {}: is not the key of {}", key_file, certificate_file);
   }
   return {std::move(key), std::move(certificate)};
 }

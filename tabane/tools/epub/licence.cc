@@ -192,21 +192,21 @@ std::string new_licence(const LicenceTerms& terms, std::string_view file, const 
                          {"value", lab::to_base64(signature)}};
     return json.dump();
   } catch (const Json::type_error&) {
-    throw core::Error(fmt::format(
-        "{}: the hint, the provider, the user or a URL for its licence is not UTF-8", file));
+    throw core::Error("{}: the hint, the provider, the user or a URL for its licence is not UTF-8",
+                      file);
   }
 }
 
 Licence read_licence(const Archive& book) {
   const Entry* const entry = book.find(kLicenceName);
   if (entry == nullptr) {
-    throw core::Error(fmt::format("{}: has no {}, so it is not protected by a licence", book.path(),
-                                  kLicenceName));
+    throw core::Error("{}: has no {}, so it is not protected by a licence", book.path(),
+                      kLicenceName);
   }
   const Json json = parsed(book.text_of(*entry, kMostBytes));
   if (!json.is_object()) {
-    throw core::Error(fmt::format("{}: {} is no licence: it is not JSON, or nested too deep",
-                                  book.path(), kLicenceName));
+    throw core::Error("{}: {} is no licence: it is not JSON, or nested too deep", book.path(),
+                      kLicenceName);
   }
   Licence licence{.id = text_at(json, "/id"),
                   .issued = text_at(json, "/issued"),
@@ -222,8 +222,8 @@ Licence read_licence(const Archive& book) {
                              .copy = number_at(json, "/rights/copy")},
                   .signature = signature_of(json)};
   if (licence.id.empty() || licence.key_check.empty() || licence.content_key.empty()) {
-    throw core::Error(fmt::format("{}: {} is no licence: it lacks id, key_check or content_key",
-                                  book.path(), kLicenceName));
+    throw core::Error("{}: {} is no licence: it lacks id, key_check or content_key", book.path(),
+                      kLicenceName);
   }
   return licence;
 }

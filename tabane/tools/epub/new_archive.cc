@@ -1,6 +1,5 @@
 #include "tabane/tools/epub/new_archive.h"
 
-#include <fmt/format.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -191,7 +190,7 @@ NewArchive::NewArchive(const std::filesystem::path& path)
   }
   const std::string text = zip_ ? "" : zip_error_strerror(&error);
   zip_error_fini(&error);
-  if (!zip_) throw core::Error(fmt::format("{} cannot be made: {}", path_, text));
+  if (!zip_) throw core::Error("{} cannot be made: {}", path_, text);
 }
 
 NewArchive::~NewArchive() = default;
@@ -203,7 +202,7 @@ void NewArchive::place(const std::string& name, zip_source* source, std::time_t 
   if (index < 0) {
     const std::string why = zip_strerror(zip_.get());
     zip_source_free(source);
-    throw core::Error(fmt::format("{}: {} cannot be added: {}", path_, name, why));
+    throw core::Error("{}: {} cannot be added: {}", path_, name, why);
   }
   const auto place = static_cast<zip_uint64_t>(index);
   zip_set_file_compression(zip_.get(), place, deflate ? ZIP_CM_DEFLATE : ZIP_CM_STORE, 0);
@@ -237,7 +236,7 @@ void NewArchive::copy(const Archive& from, const Entry& entry) {
 void NewArchive::write(bool replace) {
   if (zip_close(zip_.get()) != 0) {
     if (problem_) std::rethrow_exception(problem_);
-    throw core::Error(fmt::format("{} cannot be written: {}", path_, zip_strerror(zip_.get())));
+    throw core::Error("{} cannot be written: {}", path_, zip_strerror(zip_.get()));
   }
   static_cast<void>(zip_.release());
   file_->finish(replace);

@@ -32,13 +32,13 @@ void load_xml(const Archive& book, const Entry& entry, pugi::xml_document& docum
   const pugi::xml_parse_result result =
       document.load_buffer(text.data(), text.size(), pugi::parse_default | pugi::parse_declaration);
   if (!result) {
-    throw core::Error(fmt::format("{}: {} is no good XML: {} at byte {}", book.path(), entry.name,
-                                  result.description(), result.offset));
+    throw core::Error("{}: {} is no good XML: {} at byte {}", book.path(), entry.name,
+                      result.description(), result.offset);
   }
   Shallow shallow;
   if (document.traverse(shallow)) return;
-  throw core::Error(fmt::format("{}: {} is nested more than {} deep", book.path(), entry.name,
-                                Shallow::kMostDepth));
+  throw core::Error("{}: {} is nested more than {} deep", book.path(), entry.name,
+                    Shallow::kMostDepth);
 }
 
 std::string_view local_name(std::string_view name) {
@@ -73,8 +73,7 @@ std::string attribute(const pugi::xml_node& node, const char* name) {
 
 const Entry& require_entry(const Archive& book, const std::string& name, const char* what) {
   if (const Entry* const entry = book.find(name)) return *entry;
-  throw core::Error(
-      fmt::format("{}: has no {}, {}, so it is no EPUB book", book.path(), name, what));
+  throw core::Error("{}: has no {}, {}, so it is no EPUB book", book.path(), name, what);
 }
 
 // Returns the entry that a reference in the package document `base` names; empty: none of this
@@ -117,8 +116,7 @@ void add_package_document(const Archive& book, const std::string& name, Package&
   const pugi::xml_node root = child(document, "package"), metadata = child(root, "metadata");
   const pugi::xml_node manifest = child(root, "manifest");
   if (!manifest) {
-    throw core::Error(
-        fmt::format("{}: {} has no manifest, so it is no package document", book.path(), name));
+    throw core::Error("{}: {} has no manifest, so it is no package document", book.path(), name);
   }
   if (package.title.empty()) package.title = child(metadata, "title").child_value();
   if (package.version.empty()) package.version = attribute(root, "version");
@@ -167,8 +165,8 @@ Package read_package(const Archive& book) {
     }
   }
   if (package.clear.empty()) {
-    throw core::Error(fmt::format("{}: {} names no package document, so it is no EPUB book",
-                                  book.path(), kContainerName));
+    throw core::Error("{}: {} names no package document, so it is no EPUB book", book.path(),
+                      kContainerName);
   }
   return package;
 }
@@ -237,8 +235,7 @@ EncryptionXml::EncryptionXml(const Archive& book) : EncryptionXml() {
   load_xml(book, *entry, document_);
   root_ = child(document_, "encryption");
   if (!root_) {
-    throw core::Error(
-        fmt::format("{}: {} is no list of encrypted resources", book.path(), kEncryptionName));
+    throw core::Error("{}: {} is no list of encrypted resources", book.path(), kEncryptionName);
   }
   // text() is UTF-8 whatever the encoding of the book's list.
   const pugi::xml_node first = document_.first_child();

@@ -1,4 +1,3 @@
-#include <fmt/format.h>
 
 #include <algorithm>
 #include <cstring>
@@ -13,7 +12,7 @@ namespace {
 using crypto::kBlockBytes;
 
 [[noreturn]] void refuse(const Archive& book, const Entry& entry, const char* why) {
-  throw core::Error(fmt::format("{}: {} is damaged: {}", book.path(), entry.name, why));
+  throw core::Error("{}: {} is damaged: {}", book.path(), entry.name, why);
 }
 
 void require_good(bool good, const Archive& book, const Entry& entry) {

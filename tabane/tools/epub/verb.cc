@@ -169,10 +169,10 @@ void check_terms(const BooksOptions& options) {
   for (const auto& [option, moment] :
        {std::pair("--start", &rights.start), {"--end", &rights.end}}) {
     if (!*moment || utc_of(**moment)) continue;
-    throw core::UsageError(fmt::format(
+    throw core::UsageError(
         "{} {}: is no date; legal are 2026-01-31 and 2026-01-31T12:00:00Z, the latter also with "
         "an offset such as +09:00 for Z",
-        option, **moment));
+        option, **moment);
   }
   if (rights.start && rights.end && *utc_of(*rights.end) <= *utc_of(*rights.start)) {
     throw core::UsageError("--end: is not after --start");
@@ -330,7 +330,7 @@ bool is_folder(const std::string& output, std::size_t books) {
   if (output.ends_with('/') || fs::is_directory(output, error)) return true;
   if (books < 2) return false;
   if (!fs::exists(output, error)) return true;
-  throw core::UsageError(fmt::format("-o {}: is no directory, which {} books need", output, books));
+  throw core::UsageError("-o {}: is no directory, which {} books need", output, books);
 }
 
 std::optional<FileId> identity_of(const fs::path& path) {
@@ -346,8 +346,8 @@ void require_apart(const std::vector<BookPaths>& books) {
   for (const BookPaths& book : books) {
     const auto [place, is_new] = from.emplace(book.out, book.in);
     if (!is_new) {
-      throw core::UsageError(fmt::format("{} and {} would both become {}; give them in two calls",
-                                         place->second, book.in, book.out.string()));
+      throw core::UsageError("{} and {} would both become {}; give them in two calls",
+                             place->second, book.in, book.out.string());
     }
     if (const auto id = identity_of(book.in)) read.emplace(*id, book.in);
   }
@@ -355,8 +355,8 @@ void require_apart(const std::vector<BookPaths>& books) {
     const auto id = identity_of(book.out);
     const auto itself = id ? read.find(*id) : read.end();
     if (itself == read.end()) continue;
-    throw core::UsageError(fmt::format("-o {}: is the book {} itself; give another place",
-                                       book.out.string(), itself->second));
+    throw core::UsageError("-o {}: is the book {} itself; give another place", book.out.string(),
+                           itself->second);
   }
 }
 
@@ -367,11 +367,11 @@ void require_free(const std::vector<BookPaths>& books, bool force) {
     const fs::file_status there = fs::symlink_status(book.out, error);
     if (!fs::exists(there)) continue;
     if (!fs::is_regular_file(there)) {
-      throw core::UsageError(
-          fmt::format("-o {}: is not a regular file; a book is nothing else", book.out.string()));
+      throw core::UsageError("-o {}: is not a regular file; a book is nothing else",
+                             book.out.string());
     }
     if (!force) {
-      throw core::UsageError(fmt::format("{} exists; --force replaces it", book.out.string()));
+      throw core::UsageError("{} exists; --force replaces it", book.out.string());
     }
   }
 }
@@ -385,7 +385,7 @@ std::vector<BookPaths> places_of(const std::vector<std::string>& books, const st
   for (const std::string& book : books) {
     const fs::path name = fs::path(book).filename();
     if (name.empty()) {
-      throw core::UsageError(fmt::format("BOOK \"{}\": is not the name of a file", book));
+      throw core::UsageError("BOOK \"{}\": is not the name of a file", book);
     }
     places.push_back({book, folder ? output / name : fs::path(output)});
   }
@@ -404,8 +404,7 @@ void require_record_apart(const std::string& record, const fs::path& book) {
   const bool becomes_it =
       place.filename() == other.filename() && folder && folder == identity_of(other.parent_path());
   if (!is_book && !becomes_it) return;
-  throw core::UsageError(
-      fmt::format("--json ({}) is the book {}; give another file", record, book.string()));
+  throw core::UsageError("--json ({}) is the book {}; give another file", record, book.string());
 }
 
 }  // namespace tabane::program

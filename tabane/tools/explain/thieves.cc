@@ -33,11 +33,7 @@ constexpr std::uint64_t kCalculations = 2000;  // some ten microseconds
 constexpr double kPeriod = 10e-3;              // of a thief of processor time, in seconds
 constexpr std::size_t kDiskFileBytes = 64 * kMiB, kDiskBlock = kMiB;
 
-double thread_seconds() {
-  timespec time{};
-  clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time);
-  return static_cast<double>(time.tv_sec) + 1e-9 * static_cast<double>(time.tv_nsec);
-}
+double thread_seconds() { return core::clock_seconds(CLOCK_THREAD_CPUTIME_ID); }
 
 const simd::Roof& loop_named(std::string_view name) {
   return *std::ranges::find(simd::roofs(), name, &simd::Roof::name);
@@ -50,10 +46,9 @@ void go_through(const simd::Roof& roof, std::span<double> data) {
 
 // Threads that do so wake at the same time, so that what they take cannot be avoided by moving.
 void sleep_until_next(double period) {
-  timespec now{};
-  clock_gettime(CLOCK_MONOTONIC, &now);
   const auto step = static_cast<long long>(period * 1e9);
-  const long long next = (now.tv_sec * 1'000'000'000LL + now.tv_nsec) / step * step + step;
+  const auto now = static_cast<long long>(core::clock_ns(CLOCK_MONOTONIC));
+  const long long next = now / step * step + step;
   const timespec until{.tv_sec = next / 1'000'000'000, .tv_nsec = next % 1'000'000'000};
   clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &until, nullptr);
 }

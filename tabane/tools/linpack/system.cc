@@ -78,7 +78,7 @@ class Lines {
     if (move()) refuse(fmt::format("\"{}\" follows the last element", shown(line_)));
   }
   [[noreturn]] void refuse(const std::string& what) const {
-    throw core::UsageError(fmt::format("{}, line {}: {}", file_, number_, what));
+    throw core::UsageError("{}, line {}: {}", file_, number_, what);
   }
   [[noreturn]] void refuse_line(std::string_view expected) const {
     refuse(fmt::format("\"{}\" is where {} should be", shown(line_), expected));

@@ -50,13 +50,13 @@ MemoryCheck memory_for(int n, const LinpackOptions& options, const comm::LaunchO
 }
 
 std::vector<double> read_right_side(const std::string& file, int n) {
-  return linpack::read_matrix_market(
-             file,
-             [&](int rows, int columns) {
-               if (rows == n && columns == 1) return;
-               throw core::UsageError(fmt::format("{} is {} x {}, but the matrix needs {} x 1",
-                                                  file, rows, columns, n));
-             })
+  return linpack::read_matrix_market(file,
+                                     [&](int rows, int columns) {
+                                       if (rows == n && columns == 1) return;
+                                       throw core::UsageError(
+                                           "{} is {} x {}, but the matrix needs {} x 1", file, rows,
+                                           columns, n);
+                                     })
       .values;
 }
 
@@ -64,8 +64,8 @@ std::unique_ptr<linpack::System> read_system(const LinpackOptions& options,
                                              const comm::LaunchOptions& launch) {
   auto matrix = linpack::read_matrix_market(options.matrix, [&](int rows, int columns) {
     if (rows != columns) {
-      throw core::UsageError(fmt::format("{} is {} x {}, and only a square matrix can be solved",
-                                         options.matrix, rows, columns));
+      throw core::UsageError("{} is {} x {}, and only a square matrix can be solved",
+                             options.matrix, rows, columns);
     }
     memory_for(rows, options, launch);
   });
@@ -130,9 +130,9 @@ std::string digits_text(int digits) {
 // digits.
 void review(const linpack::SolvedSystem& answer) {
   if (answer.defect >= 0) {
-    throw core::Error(fmt::format(
+    throw core::Error(
         "the matrix is singular: in column {} no pivot is left, so no x or many solve it",
-        answer.defect + 1));
+        answer.defect + 1);
   }
   const int digits = right_digits(answer.error);
   if (!answer.solution.check.passed() || digits >= kFewDigits) return;

@@ -15,22 +15,22 @@ namespace tabane::matmul {
 
 void require_shape(int rows, int columns) {
   if (rows >= 0 && columns >= 0 && rows <= kMostRows && columns <= kMostRows) return;
-  throw core::UsageError(
-      fmt::format("a matrix has 0 to {} rows and columns, not {} x {}", kMostRows, rows, columns));
+  throw core::UsageError("a matrix has 0 to {} rows and columns, not {} x {}", kMostRows, rows,
+                         columns);
 }
 
 void require_bits(mpfr_prec_t bits) {
   if (bits >= kLeastBits && bits <= kMostBits) return;
-  throw core::UsageError(
-      fmt::format("the precision must be {} to {} bits, not {}", kLeastBits, kMostBits, bits));
+  throw core::UsageError("the precision must be {} to {} bits, not {}", kLeastBits, kMostBits,
+                         bits);
 }
 
 void require_product(const Matrix& a, const Matrix& b) {
   if (a.columns() == b.rows()) return;
   throw core::UsageError(
-      fmt::format("a {} x {} matrix cannot be multiplied by a {} x {} one: as many rows as the "
-                  "first one has columns are needed",
-                  a.rows(), a.columns(), b.rows(), b.columns()));
+      "a {} x {} matrix cannot be multiplied by a {} x {} one: as many rows as the "
+      "first one has columns are needed",
+      a.rows(), a.columns(), b.rows(), b.columns());
 }
 
 Matrix random_matrix(int rows, int columns, mpfr_prec_t bits, unsigned factor, std::uint64_t seed) {
@@ -173,8 +173,7 @@ std::vector<std::vector<Word>> rows_of(std::string_view text) {
 
 [[noreturn]] void refuse(const std::filesystem::path& path, const Word& word,
                          std::string_view what) {
-  throw core::UsageError(
-      fmt::format("{}, line {}, column {}: {}", path.string(), word.line, word.column, what));
+  throw core::UsageError("{}, line {}, column {}: {}", path.string(), word.line, word.column, what);
 }
 
 // MPFR reads more than people mean by a number: "0x1p3", "@inf@", "1@5".
@@ -209,8 +208,7 @@ Matrix read_text(const std::filesystem::path& path, mpfr_prec_t bits) {
   const std::vector<std::vector<Word>> rows = rows_of(text);
   const std::size_t columns = rows.empty() ? 0 : rows[0].size();
   if (rows.size() > kMostRows || columns > kMostRows) {
-    throw core::UsageError(
-        fmt::format("{} has more than {} rows or columns", path.string(), kMostRows));
+    throw core::UsageError("{} has more than {} rows or columns", path.string(), kMostRows);
   }
   Matrix matrix(static_cast<int>(rows.size()), static_cast<int>(columns), bits);
   for (std::size_t i = 0; i < rows.size(); ++i) {

@@ -1,6 +1,5 @@
 #include "tabane/tools/matmul/multiply.h"
 
-#include <fmt/format.h>
 #include <gmp.h>
 
 #include <algorithm>
@@ -143,8 +142,7 @@ void require_options(const ProductOptions& options) {
     throw core::UsageError("rounding must be RNDN, RNDZ, RNDU or RNDD");
   }
   if (options.threads < 1 || options.threads > kMostThreads) {
-    throw core::UsageError(
-        fmt::format("threads must be 1 to {}, not {}", kMostThreads, options.threads));
+    throw core::UsageError("threads must be 1 to {}, not {}", kMostThreads, options.threads);
   }
 }
 

@@ -77,10 +77,10 @@ Matrices make_matrices(const MatmulOptions& options) {
     matrices.a.re = mp::read_text(options.left, options.bits);
     matrices.b.re = mp::read_text(options.right, options.bits);
     if (matrices.a.re.columns() == matrices.b.re.rows()) return matrices;
-    throw core::UsageError(fmt::format(
+    throw core::UsageError(
         "{} is {} x {} and {} is {} x {}: the second needs as many rows as the first has columns",
         options.left, matrices.a.re.rows(), matrices.a.re.columns(), options.right,
-        matrices.b.re.rows(), matrices.b.re.columns()));
+        matrices.b.re.rows(), matrices.b.re.columns());
   }
   require_fits(options);
   const auto draw = [&](unsigned factor, std::uint64_t more) {

@@ -1,7 +1,5 @@
 #include "tabane/tools/mine/apriori.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <cmath>
 #include <map>
@@ -94,10 +92,10 @@ void check_memory(const Itemsets& frequent) {
       static_cast<double>((frequent.length() + 1) * sizeof(Item) + 2 * sizeof(std::uint64_t));
   const auto usable = core::usable_memory_bytes();
   if (!usable || 2 * needed <= *usable) return;
-  throw core::UsageError(fmt::format(
+  throw core::UsageError(
       "up to {} candidates of {} items would have to be counted, which take {}: a larger "
       "--min-support leaves fewer",
-      pairs, frequent.length() + 1, core::format_value(needed, "B")));
+      pairs, frequent.length() + 1, core::format_value(needed, "B"));
 }
 
 }  // namespace
@@ -105,9 +103,9 @@ void check_memory(const Itemsets& frequent) {
 void check_min_support(double min_support) {
   if (min_support > 0 && min_support <= 1) return;  // not if it is NaN
   throw core::UsageError(
-      fmt::format("--min-support: {} is not a share of the transactions, more than 0 and at most "
-                  "1; 0.02 asks for itemsets in 2 % of them",
-                  min_support));
+      "--min-support: {} is not a share of the transactions, more than 0 and at most "
+      "1; 0.02 asks for itemsets in 2 % of them",
+      min_support);
 }
 
 std::uint64_t least_support(double min_support, std::size_t transactions) {
@@ -131,10 +129,10 @@ void Apriori::check(std::size_t candidate, std::uint64_t support) const {
   std::uint64_t most = transactions_;
   if (items.size() > 1) most = last_supports_[place_of(last_, items.first(items.size() - 1))];
   if (support <= most) return;
-  throw core::Error(fmt::format(
+  throw core::Error(
       "{} transactions were counted for {} items, and {} for all but the last of them: these "
       "counts are of another database, or damaged",
-      support, items.size(), most));
+      support, items.size(), most);
 }
 
 void Apriori::take(std::span<const std::uint64_t> supports) {
@@ -194,8 +192,8 @@ bool comes_before(const Rule& a, const Rule& b) {
 
 void check_min_confidence(double min_confidence) {
   if (min_confidence >= 0 && min_confidence <= 1) return;  // not if it is NaN
-  throw core::UsageError(
-      fmt::format("--min-confidence: {} is not a share, at least 0 and at most 1", min_confidence));
+  throw core::UsageError("--min-confidence: {} is not a share, at least 0 and at most 1",
+                         min_confidence);
 }
 
 std::vector<Rule> find_rules(std::span<const Supported> frequent, std::size_t transactions,

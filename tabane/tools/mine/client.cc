@@ -1,7 +1,5 @@
 #include "tabane/tools/mine/client.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <optional>
 #include <tuple>
@@ -99,7 +97,7 @@ auto naming(const std::filesystem::path& path, const F& f) {
   try {
     return f();
   } catch (const core::UsageError& error) {
-    throw core::UsageError(fmt::format("{}: {}", path.string(), error.what()));
+    throw core::UsageError("{}: {}", path.string(), error.what());
   }
 }
 
@@ -112,9 +110,9 @@ bgv::SharedContext context_of(const KeySpec& spec, bgv::ParameterValues values) 
       static_cast<std::size_t>(depth_of(spec.most_length)) <= context->primes()) {
     return context;
   }
-  throw core::UsageError(fmt::format(
+  throw core::UsageError(
       "says that its keys are made for itemsets of up to {} items, which they cannot be",
-      spec.most_length));
+      spec.most_length);
 }
 
 }  // namespace

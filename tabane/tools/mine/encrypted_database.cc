@@ -51,19 +51,19 @@ void check_capacity(const bgv::Parameters& parameters, const KeySpec& spec,
   const std::uint64_t modulus = parameters.plaintext_modulus();
   const std::uint64_t most = most_in_slot(spec, transactions, parameters.slots());
   if (most >= modulus) {
-    throw core::UsageError(fmt::format(
+    throw core::UsageError(
         "{} transactions are more than the plaintext modulus {} can count: a modulus above {} is "
         "needed; make keys with --transactions {}",
-        transactions, modulus, most, transactions));
+        transactions, modulus, most, transactions);
   }
   KeySpec wanted = spec;
   wanted.transactions = transactions;
   wanted.degree = parameters.degree();
   if (bgv::spare_bits(parameters, need_of(wanted, modulus)) < 0) {
-    throw core::UsageError(fmt::format(
+    throw core::UsageError(
         "the noise of {} transactions would be too large for these keys, which are made for {}: "
         "make keys with --transactions {}",
-        transactions, spec.transactions, transactions));
+        transactions, spec.transactions, transactions);
   }
 }
 
@@ -89,11 +89,11 @@ double database_bytes(const bgv::Parameters& parameters, DatabaseShape shape) {
 void check_memory(const bgv::Parameters& parameters, DatabaseShape shape, double usable) {
   const double needed = database_bytes(parameters, shape);
   if (needed <= usable) return;
-  throw core::UsageError(fmt::format(
+  throw core::UsageError(
       "the encrypted database, {} items in {} blocks of {} transactions, takes {}, and {} are "
       "free: a larger --min-support leaves rare items out",
       shape.items, shape.blocks, parameters.slots(), core::format_value(needed, "B"),
-      core::format_value(usable, "B")));
+      core::format_value(usable, "B"));
 }
 
 EncryptedDatabase::EncryptedDatabase(bgv::SharedContext context, const bgv::KeyId& key,
@@ -240,8 +240,7 @@ EncryptedDatabase read_database(const std::filesystem::path& path, const PublicK
                                 team::Team& threads) {
   const OpenDatabase opened = open_database(path);
   if (opened.head.key != keys.id) {
-    throw core::UsageError(
-        fmt::format("{}: was encrypted with other keys than these", path.string()));
+    throw core::UsageError("{}: was encrypted with other keys than these", path.string());
   }
   if (opened.head.record_bytes != record_bytes_of(keys.context->parameters())) {
     throw_damaged(path.string());

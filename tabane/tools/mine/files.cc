@@ -1,7 +1,6 @@
 #include "tabane/tools/mine/files.h"
 
 #include <fcntl.h>
-#include <fmt/format.h>
 #include <sys/stat.h>
 
 #include <array>
@@ -86,16 +85,16 @@ Head read_head(const core::Descriptor& file, FileKind kind, const std::string& p
   Head head;
   const std::size_t got = core::read_all_at(file.get(), &head, sizeof head, 0, path);
   if (got < sizeof head || head.magic != Head().magic) {
-    throw core::UsageError(
-        fmt::format("{}: is not a file of tabane mine, where {} is wanted", path, name_of(kind)));
+    throw core::UsageError("{}: is not a file of tabane mine, where {} is wanted", path,
+                           name_of(kind));
   }
   if (head.kind != kind) {
-    throw core::UsageError(
-        fmt::format("{}: holds {}, where {} is wanted", path, name_of(head.kind), name_of(kind)));
+    throw core::UsageError("{}: holds {}, where {} is wanted", path, name_of(head.kind),
+                           name_of(kind));
   }
   if (head.version != version_of(kind)) {
-    throw core::UsageError(fmt::format("{}: is of version {}; this program knows version {}", path,
-                                       head.version, version_of(kind)));
+    throw core::UsageError("{}: is of version {}; this program knows version {}", path,
+                           head.version, version_of(kind));
   }
   return head;
 }
@@ -117,15 +116,13 @@ bool has_right_digest(std::string_view bytes) {
   return std::memcmp(digest.data(), bytes.data() + hashed, digest.size()) == 0;
 }
 
-void throw_damaged(const std::string& path) {
-  throw core::UsageError(fmt::format("{}: is damaged", path));
-}
+void throw_damaged(const std::string& path) { throw core::UsageError("{}: is damaged", path); }
 
 void throw_cut(const std::string& path) {
   throw core::UsageError(
-      fmt::format("{}: has not the length that it says: it was cut, or "
-                  "something was added",
-                  path));
+      "{}: has not the length that it says: it was cut, or "
+      "something was added",
+      path);
 }
 
 core::Descriptor open_to_read(const std::filesystem::path& path) {
@@ -138,7 +135,7 @@ std::uint64_t size_of(const core::Descriptor& file, const std::string& path) {
   struct stat seen {};
   if (::fstat(file.get(), &seen) != 0) throw core::SystemError("fstat", path, errno);
   if (S_ISREG(seen.st_mode)) return static_cast<std::uint64_t>(seen.st_size);
-  throw core::UsageError(fmt::format("{}: is not a regular file", path));
+  throw core::UsageError("{}: is not a regular file", path);
 }
 
 std::string framed(FileKind kind, std::span<const std::byte> content) {

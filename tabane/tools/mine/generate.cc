@@ -127,7 +127,7 @@ class Shop {
 };
 
 void require(bool good, const char* name, double value, const std::string& legal) {
-  if (!good) throw core::UsageError(fmt::format("{} {} cannot be: give {}", name, value, legal));
+  if (!good) throw core::UsageError("{} {} cannot be: give {}", name, value, legal);
 }
 
 }  // namespace

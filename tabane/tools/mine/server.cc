@@ -1,7 +1,5 @@
 #include "tabane/tools/mine/server.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <array>
 #include <cmath>
@@ -119,14 +117,14 @@ void Server::check(const Itemsets& candidates) const {
   const std::size_t most = keys_.spec.most_length;
   if (candidates.length() > most) {
     throw core::UsageError(
-        fmt::format("these keys are made for itemsets of up to {} items, not {}: make keys with "
-                    "--max-length {}",
-                    most, candidates.length(), candidates.length()));
+        "these keys are made for itemsets of up to {} items, not {}: make keys with "
+        "--max-length {}",
+        most, candidates.length(), candidates.length());
   }
   for (const Item item : candidates.items()) {
     if (item < database_.items()) continue;
-    throw core::UsageError(fmt::format("a candidate has item {} of a database with {} items", item,
-                                       database_.items()));
+    throw core::UsageError("a candidate has item {} of a database with {} items", item,
+                           database_.items());
   }
 }
 

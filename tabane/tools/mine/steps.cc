@@ -1,6 +1,5 @@
 #include "tabane/tools/mine/steps.h"
 
-#include <fmt/format.h>
 #include <sys/stat.h>
 
 #include <algorithm>
@@ -69,7 +68,7 @@ void make_folder(const Folder& folder, mode_t mode) {
   if (::mkdir(folder.c_str(), mode) == 0) return;
   if (errno != EEXIST) throw core::SystemError("mkdir", folder.string(), errno);
   if (!fs::is_directory(folder)) {
-    throw core::UsageError(fmt::format("{}: is not a folder", folder.string()));
+    throw core::UsageError("{}: is not a folder", folder.string());
   }
 }
 
@@ -87,14 +86,14 @@ void require_apart(const Folder& client, const Folder& server) {
       std::mismatch(of_client.begin(), of_client.end(), of_server.begin(), of_server.end());
   if (in_client != of_client.end() && in_server != of_server.end()) return;
   throw core::UsageError(
-      fmt::format("{} and {}: the client's folder and the server's must not be the same, nor one "
-                  "inside the other: the secret key would go to the server",
-                  client.string(), server.string()));
+      "{} and {}: the client's folder and the server's must not be the same, nor one "
+      "inside the other: the secret key would go to the server",
+      client.string(), server.string());
 }
 
 void require_absent(const fs::path& path) {
   if (!fs::exists(fs::symlink_status(path))) return;
-  throw core::UsageError(fmt::format("{} exists, and keys are never replaced", path.string()));
+  throw core::UsageError("{} exists, and keys are never replaced", path.string());
 }
 
 Apriori apriori_of(const ClientState& state) {
@@ -130,9 +129,8 @@ MineRequest request_for(const Client& client, MineRequest request) {
   if (request.keys.most_length == of_keys) request.keys.most_length = most;
   check(request);
   if (request.keys.most_length <= most) return request;
-  throw core::UsageError(
-      fmt::format("--max-length {}: the keys are made for itemsets of up to {} items",
-                  request.keys.most_length, most));
+  throw core::UsageError("--max-length {}: the keys are made for itemsets of up to {} items",
+                         request.keys.most_length, most);
 }
 
 struct QueryToCount {
@@ -143,8 +141,8 @@ struct QueryToCount {
 QueryToCount read_query(const Folder& server, const DatabaseHead& head) {
   QueryToCount task{.query = read_value<Query>(server / kQuery, FileKind::query), .candidates = {}};
   if (task.query.database != head.id) {
-    throw core::UsageError(fmt::format("{}: asks for another database than {}",
-                                       (server / kQuery).string(), (server / kDatabase).string()));
+    throw core::UsageError("{}: asks for another database than {}", (server / kQuery).string(),
+                           (server / kDatabase).string());
   }
   task.candidates = task.query.candidates();
   return task;
@@ -165,10 +163,10 @@ double answer_bytes(const Itemsets& candidates, const PublicKeys& keys) {
 void check_answer_fits(const QueryToCount& task, const PublicKeys& keys) {
   const double needed = answer_bytes(task.candidates, keys), usable = comm::usable_memory();
   if (needed <= usable) return;
-  throw core::UsageError(fmt::format(
+  throw core::UsageError(
       "the answer to {} candidates takes {} of memory, and {} are free: a larger "
       "--min-support leaves rare itemsets out",
-      task.candidates.size(), core::format_value(needed, "B"), core::format_value(usable, "B")));
+      task.candidates.size(), core::format_value(needed, "B"), core::format_value(usable, "B"));
 }
 
 // Returns what was counted.
@@ -190,8 +188,7 @@ void check_sums(const QueryAnswer& answer, const fs::path& path, const Client& o
                 const fs::path& key) {
   for (const bgv::Ciphertext& sum : answer.sums) {
     if (sum.key != owner.id()) {
-      throw core::UsageError(
-          fmt::format("{}: was made with other keys than {}", path.string(), key.string()));
+      throw core::UsageError("{}: was made with other keys than {}", path.string(), key.string());
     }
     if (!bgv::is_valid(*owner.context(), sum)) throw_damaged(path.string());
   }
@@ -299,8 +296,7 @@ DecryptedAnswer decrypt_answer(const Folder& client, const Folder& server, int t
     if (answer.database != state.database || answer.length != apriori.candidates().length() ||
         answer.sums.size() != apriori.candidates().size()) {
       ask(owner, server, state.database, apriori);  // it may have got lost
-      throw core::UsageError(
-          fmt::format("{}: is no answer to the last query", (server / kAnswer).string()));
+      throw core::UsageError("{}: is no answer to the last query", (server / kAnswer).string());
     }
     check_sums(answer, server / kAnswer, owner, client / kSecretKey);
     team::Team team = threads_only(threads);

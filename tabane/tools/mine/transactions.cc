@@ -56,7 +56,7 @@ class Parser {
 
  private:
   [[noreturn]] void refuse(const std::string& what) const {
-    throw core::UsageError(fmt::format("{}:{}: {}", name_, line_, what));
+    throw core::UsageError("{}:{}: {}", name_, line_, what);
   }
 
   [[noreturn]] void refuse_byte(char c) const {
@@ -199,11 +199,11 @@ void check_memory(const FimiFile& file, std::size_t items, std::size_t transacti
       8.0 * static_cast<double>(items) * static_cast<double>(words_of(transactions));
   const auto usable = core::usable_memory_bytes();
   if (!usable || needed <= *usable) return;
-  throw core::UsageError(fmt::format(
+  throw core::UsageError(
       "{}: {} items in {} transactions take {}, and {} are free: a larger --min-support leaves "
       "rare items out",
       file.name(), items, transactions, core::format_value(needed, "B"),
-      core::format_value(*usable, "B")));
+      core::format_value(*usable, "B"));
 }
 
 // Counts by item number: most files number their items from 0 or 1 on without large gaps.
@@ -250,7 +250,7 @@ ItemCounts count_items(const FimiFile& file) {
     for (const Item item : items) of_items.add(item);
   });
   if (counts.transactions == 0) {
-    throw core::UsageError(fmt::format("{}: there is no transaction in it", file.name()));
+    throw core::UsageError("{}: there is no transaction in it", file.name());
   }
   counts.items = of_items.sorted();
   return counts;
@@ -276,7 +276,7 @@ Bitmaps read_bitmaps(const FimiFile& file, const ItemCounts& counts, std::uint64
     ++transaction;
   });
   if (transaction != counts.transactions) {
-    throw core::Error(fmt::format("{}: has changed while it was read", file.name()));
+    throw core::Error("{}: has changed while it was read", file.name());
   }
   return bitmaps;
 }

@@ -233,8 +233,8 @@ MineResult mine_on_forked_ranks(const MineOptions& options) {
 
 MineResult mined_by_rank_0(const MineOptions& options, comm::Comm* ranks) {
   if (ranks != nullptr && options.ranks.value_or(ranks->size()) != ranks->size()) {
-    throw core::UsageError(
-        fmt::format("--ranks {}: the MPI launcher has started {}", *options.ranks, ranks->size()));
+    throw core::UsageError("--ranks {}: the MPI launcher has started {}", *options.ranks,
+                           ranks->size());
   }
   const FimiFile file(options.request.database, options.request.between_words);
   if (options.plain) return mine_plain(file, options.request);

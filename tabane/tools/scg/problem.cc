@@ -28,18 +28,17 @@ void check_number(const Values& values, double value, std::size_t index, const s
   const std::string where =
       values.is_constant() ? what
                            : fmt::format("{}: {}, {}", what, values.name, place_of(values, index));
-  throw core::UsageError(fmt::format(
+  throw core::UsageError(
       "{}: {} is not a {}", where, value,
-      positive ? fmt::format("positive number from {} to {}", kLeastK, kMostK) : "finite number"));
+      positive ? fmt::format("positive number from {} to {}", kLeastK, kMostK) : "finite number");
 }
 
 void check_values(const Values& values, std::size_t rows, std::size_t columns,
                   const std::string& what, bool positive = false) {
   if (values.is_constant()) return check_number(values, values.constant, 0, what, positive);
   if (values.array.rows != rows || values.array.columns != columns) {
-    throw core::UsageError(fmt::format("{}: {} has {} x {} numbers; expected {} x {}", what,
-                                       values.name, values.array.rows, values.array.columns, rows,
-                                       columns));
+    throw core::UsageError("{}: {} has {} x {} numbers; expected {} x {}", what, values.name,
+                           values.array.rows, values.array.columns, rows, columns);
   }
   for (std::size_t i = 0; i < values.array.values.size(); ++i) {
     check_number(values, values.array.values[i], i, what, positive);
@@ -55,8 +54,8 @@ double distance_to(const Problem& problem, SideIndex side) {
 
 void check(const Problem& problem) {
   if (problem.rows == 0 || problem.columns == 0) {
-    throw core::UsageError(fmt::format("a mesh of {} x {} has no unknowns: give at least 1 x 1",
-                                       problem.rows, problem.columns));
+    throw core::UsageError("a mesh of {} x {} has no unknowns: give at least 1 x 1", problem.rows,
+                           problem.columns);
   }
   check_values(problem.k, problem.rows, problem.columns, "k", true);
   check_values(problem.f, problem.rows, problem.columns, "f");
@@ -130,15 +129,15 @@ void set_side(Problem& problem, std::string_view part, std::array<bool, kSides>&
   const std::size_t equals = part.find('=');
   const auto name = std::ranges::find(kSideNames, part.substr(0, equals));
   if (equals == std::string_view::npos || name == kSideNames.end()) {
-    throw core::UsageError(fmt::format(
+    throw core::UsageError(
         "--boundary: \"{}\" is not SIDE=VALUE with a side north, south, west or east, and a "
         "number, an NPY file or neumann:VALUE",
-        part));
+        part);
   }
   const std::string what = fmt::format("--boundary {}", *name);
   const auto side = static_cast<std::size_t>(name - kSideNames.begin());
   if (std::exchange(named[side], true)) {
-    throw core::UsageError(fmt::format("{} is given twice; give it once", what));
+    throw core::UsageError("{} is given twice; give it once", what);
   }
   problem.sides[side] = side_named(what, part.substr(equals + 1));
 }
@@ -155,11 +154,11 @@ Values values_named(const std::string& what, const std::string& text) {
   try {
     values.array = solver::read_npy(text);
   } catch (const core::SystemError& failure) {
-    throw core::UsageError(fmt::format("{}: \"{}\" is neither a number nor a file to be read ({})",
-                                       what, text, failure.what()));
+    throw core::UsageError("{}: \"{}\" is neither a number nor a file to be read ({})", what, text,
+                           failure.what());
   }
   if (values.array.values.empty()) {
-    throw core::UsageError(fmt::format("{}: {} holds no numbers", what, text));
+    throw core::UsageError("{}: {} holds no numbers", what, text);
   }
   return values;
 }

@@ -1,7 +1,5 @@
 #include "tabane/tools/scg/system.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <cmath>
 
@@ -54,12 +52,11 @@ comm::GridShape choose_grid(int ranks, const Problem& problem, comm::GridShape w
   if (grid.rows != 0) return grid;
   if (wanted.rows != 0 && wanted.columns != 0) {
     comm::fit_grid(ranks, wanted);
-    throw core::UsageError(fmt::format("--grid {}x{} does not fit a mesh of {} x {} unknowns",
-                                       wanted.rows, wanted.columns, problem.rows, problem.columns));
+    throw core::UsageError("--grid {}x{} does not fit a mesh of {} x {} unknowns", wanted.rows,
+                           wanted.columns, problem.rows, problem.columns);
   }
-  throw core::UsageError(
-      fmt::format("no grid of {} ranks fits a mesh of {} x {} unknowns: give --ranks {}", ranks,
-                  problem.rows, problem.columns, most_ranks(ranks, problem)));
+  throw core::UsageError("no grid of {} ranks fits a mesh of {} x {} unknowns: give --ranks {}",
+                         ranks, problem.rows, problem.columns, most_ranks(ranks, problem));
 }
 
 int most_ranks(int limit, const Problem& problem) {

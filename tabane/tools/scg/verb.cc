@@ -36,8 +36,7 @@ std::pair<int, int> size_of(const std::string& text) {
   const char* const end = text.data() + text.size();
   const auto [stop, error] = std::from_chars(text.data(), end, n);
   if (error != std::errc() || stop != end || n < 1) {
-    throw core::UsageError(
-        fmt::format("-n: \"{}\" is neither a positive number nor two such as 300x400", text));
+    throw core::UsageError("-n: \"{}\" is neither a positive number nor two such as 300x400", text);
   }
   return {n, n};
 }
@@ -60,8 +59,8 @@ Problem problem_of(const ScgOptions& options) {
 
 void check_tolerance(double tolerance) {
   if (tolerance > 0 && tolerance < 1) return;
-  throw core::UsageError(fmt::format(
-      "--tolerance: {} is not between 0 and 1; at 1, no iteration would be left to do", tolerance));
+  throw core::UsageError(
+      "--tolerance: {} is not between 0 and 1; at 1, no iteration would be left to do", tolerance);
 }
 
 // Where nothing is said, no more ranks than the mesh has room for.

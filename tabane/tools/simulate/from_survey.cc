@@ -39,8 +39,8 @@ class Figures {
   void require_all() const {
     if (missing_.empty()) return;
     throw core::UsageError(
-        fmt::format("--from: the survey lacks {}: take one with all probes, by 'tabane survey'",
-                    fmt::join(missing_, ", ")));
+        "--from: the survey lacks {}: take one with all probes, by 'tabane survey'",
+        fmt::join(missing_, ", "));
   }
 
  private:

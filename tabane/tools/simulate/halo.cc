@@ -1,7 +1,5 @@
 #include "tabane/tools/simulate/halo.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <cstdint>
 #include <vector>
@@ -44,10 +42,10 @@ comm::SimulatedRun simulate_halo(const std::string& name, const std::string& cha
                                  const Halo& halo, const std::function<void()>& check) {
   const comm::sim::Machine machine = comm::sim::machine_named(name, 0);
   if (halo.side < std::max(machine.rows, machine.columns)) {
-    throw core::UsageError(fmt::format(
+    throw core::UsageError(
         "a mesh of {} points a side is too small for {}x{} ranks: "
         "give at least {}",
-        halo.side, machine.rows, machine.columns, std::max(machine.rows, machine.columns)));
+        halo.side, machine.rows, machine.columns, std::max(machine.rows, machine.columns));
   }
   comm::SimulatedRun run;
   comm::launch({.machine = name, .machine_changes = changes}, [&](comm::Comm& comm) {

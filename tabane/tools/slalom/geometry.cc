@@ -78,7 +78,7 @@ class Parser {
 
  private:
   [[noreturn]] void refuse(const std::string& what) const {
-    throw core::UsageError(fmt::format("{}:{}: {}", name_, std::max(line_, 1), what));
+    throw core::UsageError("{}:{}: {}", name_, std::max(line_, 1), what);
   }
 
   void take_line(std::string_view line) {
@@ -173,9 +173,8 @@ int columns_of_face(const Geometry& geometry, int face, int patches) {
 }
 
 [[noreturn]] void refuse_eccentric(const Geometry& geometry, int patches) {
-  throw core::UsageError(
-      fmt::format("an eccentric box ({} x {} x {}) requires more patches than {}", geometry.box[0],
-                  geometry.box[1], geometry.box[2], patches));
+  throw core::UsageError("an eccentric box ({} x {} x {}) requires more patches than {}",
+                         geometry.box[0], geometry.box[1], geometry.box[2], patches);
 }
 
 }  // namespace
@@ -196,8 +195,8 @@ std::array<int, kFaces + 1> share_patches(const Geometry& geometry, int patches)
 
 Region cut_into_patches(const Geometry& geometry, int patches) {
   if (patches < kLeastPatches) {
-    throw core::UsageError(
-        fmt::format("{} patches do not cover 6 faces: give at least {}", patches, kLeastPatches));
+    throw core::UsageError("{} patches do not cover 6 faces: give at least {}", patches,
+                           kLeastPatches);
   }
   Region region{.begin = share_patches(geometry, patches), .patches = {}};
   region.patches.reserve(patches);

@@ -275,7 +275,7 @@ SolvedBox solve_largest(comm::Comm& comm, const Problem& problem, const SearchLi
   };
   largest_in(limits, solver::measure_product_rate(comm), run);
   if (!best) {
-    throw core::Error(fmt::format("no number of patches was solved in {} s", limits.seconds));
+    throw core::Error("no number of patches was solved in {} s", limits.seconds);
   }
   return *best;
 }

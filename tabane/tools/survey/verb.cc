@@ -48,8 +48,7 @@ std::string free_directory(const Options& options) {
     return name;
   if (!options.given_directory)
     return fmt::format("{}-{:%Y-%m-%d-%H%M%S}", name, fmt::localtime(std::time(nullptr)));
-  throw core::UsageError(
-      fmt::format("-o {}: it holds a survey; name another directory, or give --force", name));
+  throw core::UsageError("-o {}: it holds a survey; name another directory, or give --force", name);
 }
 
 constexpr double kBusyPus = 0.2;

@@ -41,8 +41,7 @@ Decimal decimal_of(std::string_view text) {
   const auto [end, error] =
       std::from_chars(digits.data(), digits.data() + digits.size(), number.units);
   if (error != std::errc() || end != digits.data() + digits.size() || digits.size() > kMostDigits)
-    throw core::UsageError(
-        fmt::format("'{}' is not a decimal number of at most {} digits", text, kMostDigits));
+    throw core::UsageError("'{}' is not a decimal number of at most {} digits", text, kMostDigits);
   return number;
 }
 
@@ -61,8 +60,7 @@ void check_name(const std::string& name) {
     return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_' || c == '-';
   });
   if (name.empty() || !fits)
-    throw core::UsageError(
-        fmt::format("'{}' is not a name of a parameter: use letters, digits, _ and -", name));
+    throw core::UsageError("'{}' is not a name of a parameter: use letters, digits, _ and -", name);
 }
 
 }  // namespace
@@ -75,13 +73,11 @@ Parameter number_parameter(std::string name, std::string_view first, std::string
   const int shown = std::max(from.decimals, by.decimals);
   if (decimals > 6) throw core::UsageError("parameters have at most 6 decimal places");
   const std::int64_t begin = from.in(decimals), end = to.in(decimals), add = by.in(decimals);
-  if (add <= 0) throw core::UsageError(fmt::format("'{}' is not a step above 0", step));
+  if (add <= 0) throw core::UsageError("'{}' is not a step above 0", step);
   if (end < begin)
-    throw core::UsageError(
-        fmt::format("parameter {} from {} to {} has no values", name, first, last));
+    throw core::UsageError("parameter {} from {} to {} has no values", name, first, last);
   if (static_cast<std::size_t>((end - begin) / add) >= kMostCombinations)
-    throw core::UsageError(
-        fmt::format("parameter {} has more than {} values", name, kMostCombinations));
+    throw core::UsageError("parameter {} has more than {} values", name, kMostCombinations);
   Parameter parameter{std::move(name), {}};
   std::int64_t unit = 1;
   for (int i = shown; i < decimals; ++i) unit *= 10;
@@ -108,8 +104,7 @@ std::vector<Values> combinations_of(const std::vector<Parameter>& parameters) {
   std::vector<Values> all = {{}};
   for (const Parameter& parameter : parameters) {
     if (all.size() * parameter.values.size() > kMostCombinations)
-      throw core::UsageError(
-          fmt::format("the parameters have more than {} combinations", kMostCombinations));
+      throw core::UsageError("the parameters have more than {} combinations", kMostCombinations);
     std::vector<Values> longer;
     for (const Values& one : all) {
       for (const std::string& value : parameter.values) {

@@ -52,8 +52,8 @@ lab::TimeEffort effort_of(const TimeOptions& options) {
   }
   effort.precision = share_of("--precision", options.precision, 100, "1%");
   if (options.fewest && *options.fewest > rounds.most)
-    throw core::UsageError(fmt::format("-m/--min-runs {} is more than -M/--max-runs {}",
-                                       *options.fewest, rounds.most));
+    throw core::UsageError("-m/--min-runs {} is more than -M/--max-runs {}", *options.fewest,
+                           rounds.most);
   rounds.fewest = std::min(options.fewest.value_or(rounds.fewest), rounds.most);
   if (options.runs) {
     rounds.fewest = rounds.most = *options.runs;

@@ -26,8 +26,8 @@ struct TimedWay {
 TimedWay way_of(const std::string& text) {
   const std::size_t colon = text.find(':');
   if (colon == std::string::npos || colon == 0)
-    throw UsageError(fmt::format(
-        "--with '{}': write 'TAG: OPTIONS', for example 'jemalloc: --malloc jemalloc'", text));
+    throw UsageError("--with '{}': write 'TAG: OPTIONS', for example 'jemalloc: --malloc jemalloc'",
+                     text);
   return {text.substr(0, colon), text.substr(colon + 1)};
 }
 
@@ -59,16 +59,15 @@ class Planner {
 
   TimePlan plan() {
     if (request_.names.size() > request_.commands.size())
-      throw UsageError(fmt::format("--command-name was given {} times for {} commands",
-                                   request_.names.size(), request_.commands.size()));
+      throw UsageError("--command-name was given {} times for {} commands", request_.names.size(),
+                       request_.commands.size());
     read_parameters();
     read_ways();
     check_streams();
     for (std::size_t i = 0; i < request_.commands.size(); ++i) add_command(i);
     for (const lab::Parameter& parameter : parameters_) {
       if (std::ranges::find(used_, parameter.name) == used_.end())
-        throw UsageError(
-            fmt::format("parameter {0}: {{{0}}} is in none of the commands", parameter.name));
+        throw UsageError("parameter {0}: {{{0}}} is in none of the commands", parameter.name);
     }
     plan_.shell = !shell_.empty();
     if (plan_.shell) plan_.empty_shell = lab::command_of_line(":", shell_);
@@ -84,7 +83,7 @@ class Planner {
     for (std::size_t i = 0; i < parameters_.size(); ++i) {
       for (std::size_t k = 0; k < i; ++k) {
         if (parameters_[i].name == parameters_[k].name)
-          throw UsageError(fmt::format("parameter {} was given twice", parameters_[i].name));
+          throw UsageError("parameter {} was given twice", parameters_[i].name);
       }
     }
   }
@@ -93,22 +92,21 @@ class Planner {
     for (const std::string& text : request_.with) {
       TimedWay way = way_of(text);
       if (std::ranges::find(ways_, way.tag, &TimedWay::tag) != ways_.end())
-        throw UsageError(fmt::format("--with: the tag '{}' was given twice", way.tag));
+        throw UsageError("--with: the tag '{}' was given twice", way.tag);
       ways_.push_back(std::move(way));
     }
   }
 
   void check_streams() const {
     if (request_.input != "null" && access(request_.input.c_str(), R_OK) != 0)
-      throw UsageError(
-          fmt::format("--input {}: cannot be read: {}", request_.input, std::strerror(errno)));
+      throw UsageError("--input {}: cannot be read: {}", request_.input, std::strerror(errno));
     const std::string& output = request_.output;
     if (output == "null" || output == "pipe" || output == "inherit") return;
     if (output.find('/') == std::string::npos)
-      throw UsageError(fmt::format(
+      throw UsageError(
           "--output {}: where the commands' output goes is null, pipe, inherit or a file with a "
           "folder, as ./{}; the page goes to the folder of -o/--page",
-          output, output));
+          output, output);
     require_writable_file("--output ", output);
   }
 

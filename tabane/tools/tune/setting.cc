@@ -154,7 +154,7 @@ CommandSetting setting_from_json(const lab::Json& json) {
       const lab::Json& value = json.at(key);
       const std::string text = value.is_null() ? std::string() : value.get<std::string>();
       if (!std::ranges::all_of(text, [](char c) { return 'a' <= c && c <= 'z'; }))
-        throw UsageError(fmt::format("its {} is not one that tabane tune writes", key));
+        throw UsageError("its {} is not one that tabane tune writes", key);
       return text;
     };
     const auto number = [&](const char* key) {

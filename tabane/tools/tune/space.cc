@@ -29,15 +29,15 @@ Space::Space(std::vector<Dimension> dimensions, const Legal& legal)
     if (first || !legal || legal(candidate)) candidates_.push_back(candidate);
     first = false;
     if (candidates_.size() > kMostCandidates)
-      throw core::UsageError(fmt::format(
-          "more than {} combinations; vary less, for example with --only", kMostCandidates));
+      throw core::UsageError("more than {} combinations; vary less, for example with --only",
+                             kMostCandidates);
   } while (advance(candidate, dimensions_));
 }
 
 const Dimension& Space::dimension(const std::string& name) const {
   for (const Dimension& one : dimensions_)
     if (one.name == name) return one;
-  throw core::UsageError(fmt::format("{} is not varied", name));
+  throw core::UsageError("{} is not varied", name);
 }
 
 double Space::amount(Scale scale, const Candidate& candidate) const {

@@ -158,16 +158,15 @@ void TunePlan::check_placeholders() const {
   for (const std::string& word : words) {
     for (const std::string& name : lab::placeholders_of(word)) {
       if (is_in(known, name)) continue;
-      throw UsageError(fmt::format(
+      throw UsageError(
           "{{{0}}} in the command is not known: there are {{{1}}}; others need --vary {0}=…{2}. "
           "For braces that are no placeholder, write {{ {0} }}",
-          name, fmt::join(known, "}, {"), name == kIndex ? ", and {index} needs --shards" : ""));
+          name, fmt::join(known, "}, {"), name == kIndex ? ", and {index} needs --shards" : "");
     }
   }
   for (std::size_t i = 0; i < own_.size(); ++i)
     if (!mentions(words, own_[i].first))
-      throw UsageError(
-          fmt::format("--vary {}: the command has no {{{}}}", request_.vary[i], own_[i].first));
+      throw UsageError("--vary {}: the command has no {{{}}}", request_.vary[i], own_[i].first);
   if (request_.shards && !request_.launcher.empty())
     throw UsageError("--shards and --launcher exclude each other");
   if (!request_.launcher.empty()) {

@@ -350,7 +350,7 @@ std::vector<TunedRun> runs_of(const Record& record, const Space& space) {
       runs.push_back(std::move(run));
     }
   } catch (const Json::exception& error) {
-    throw core::UsageError(fmt::format("its runs cannot be read: {}", error.what()));
+    throw core::UsageError("its runs cannot be read: {}", error.what());
   }
   return runs;
 }

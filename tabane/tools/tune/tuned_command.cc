@@ -53,7 +53,7 @@ Metric::Metric(const std::string& expression)
         delete made;
       }) {
   const auto refuse = [&](const std::string& why) {
-    throw core::UsageError(fmt::format("--metric '{}': {}", expression, why));
+    throw core::UsageError("--metric '{}': {}", expression, why);
   };
   if (expression.find("\\d") != std::string::npos)
     refuse("\\d is no digit in POSIX's regular expressions: write [0-9]");
@@ -239,11 +239,11 @@ void TunedCommand::try_out(const lab::tune::Budget& budget) {
     const double limit = limit_of_first(budget);
     const Measured measured = measure(0, limit, kUnlimited, false);
     if (measured.timed_out)
-      throw core::Error(fmt::format("the command as started is not finished after {} ({})",
-                                    core::format_seconds(limit),
-                                    judging_.timeout_seconds ? "--timeout"
-                                    : budget.seconds > 0     ? "all of the budget; see --budget"
-                                                             : "see --timeout"));
+      throw core::Error("the command as started is not finished after {} ({})",
+                        core::format_seconds(limit),
+                        judging_.timeout_seconds ? "--timeout"
+                        : budget.seconds > 0     ? "all of the budget; see --budget"
+                                                 : "see --timeout");
     if (judging_.goal == Goal::memory && measured.last.ok() && !measured.last.peak_bytes)
       throw core::UsageError(
           "--goal memory: the peak memory of the command is too small to be known");
@@ -273,9 +273,9 @@ void TunedCommand::know_first(const lab::ChildRun& run, const lab::tune::Budget&
   // A gain would be one of starting, which the line to use takes part in again.
   if (judging_.goal == Goal::time && first_seconds_ * repeat_ < kTooShort)
     throw core::UsageError(
-        fmt::format("one run takes {}, and starting it is most of that: tune a larger problem, "
-                    "or --repeat {:.0f}",
-                    core::format_seconds(first_seconds_), std::ceil(kSample / first_seconds_)));
+        "one run takes {}, and starting it is most of that: tune a larger problem, "
+        "or --repeat {:.0f}",
+        core::format_seconds(first_seconds_), std::ceil(kSample / first_seconds_));
   repeat_ = judging_.repeat.value_or(repeat_for(budget));
   lab::tune::require_one_round(budget, first_seconds_ * repeat_);
 }

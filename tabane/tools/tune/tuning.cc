@@ -261,14 +261,14 @@ void Proof::leave_out_load(std::span<const double> in_order) {
 void require_one_round(const Budget& budget, double run_seconds) {
   const double least = kProofRuns + kFewestSearchRuns;
   if (budget.runs > 0 && budget.runs < least)
-    throw core::UsageError(fmt::format(
-        "--runs {}: too few for one round and its proof; use at least {:.0f}", budget.runs, least));
+    throw core::UsageError("--runs {}: too few for one round and its proof; use at least {:.0f}",
+                           budget.runs, least);
   if (budget.seconds > 0 && budget.seconds < least * run_seconds)
-    throw core::UsageError(fmt::format(
+    throw core::UsageError(
         "--budget {}: one run of the command takes {}, and one round with its proof {}; use at "
         "least that, or a smaller problem",
         core::format_seconds(budget.seconds), core::format_seconds(run_seconds),
-        core::format_seconds(least * run_seconds)));
+        core::format_seconds(least * run_seconds));
 }
 
 Tuning tune_command(const Space& space, const Budget& budget, const RunCandidate& run,

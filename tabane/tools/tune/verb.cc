@@ -125,8 +125,7 @@ class CommandTuning {
     } catch (const core::Error&) {
     } catch (const lab::Json::exception&) {
     }
-    throw core::UsageError(
-        fmt::format("--save {}: the file {}; name another file, or remove it", file, holds));
+    throw core::UsageError("--save {}: the file {}; name another file, or remove it", file, holds);
   }
 
   void resume() {
@@ -139,7 +138,7 @@ class CommandTuning {
         throw core::UsageError("it tuned another command");
       earlier_ = lab::tune::runs_of(record, plan_.space());
     } catch (const core::UsageError& error) {
-      throw core::UsageError(fmt::format("--resume {}: {}", options_.resume, error.what()));
+      throw core::UsageError("--resume {}: {}", options_.resume, error.what());
     }
   }
 

@@ -65,8 +65,8 @@ void require_command(const std::vector<std::string>& tuned, const std::string& c
   const auto name = [](const std::string& path) { return std::filesystem::path(path).filename(); };
   if (tuned.empty() || name(tuned.front()) == name(command)) return;
   throw core::UsageError(
-      fmt::format("it is the tuning of '{}', not of '{}'; give its command, or tune this one",
-                  shell_line(tuned), command));
+      "it is the tuning of '{}', not of '{}'; give its command, or tune this one",
+      shell_line(tuned), command);
 }
 
 // throws: core::UsageError naming the file, and why it cannot be applied here.
@@ -86,7 +86,7 @@ Tuned read_tuned(const std::string& file, const std::string& command,
       throw core::UsageError("it holds no tuning of a command");
     }
   } catch (const core::UsageError& error) {
-    throw core::UsageError(fmt::format("--tuned {}: {}", file, error.what()));
+    throw core::UsageError("--tuned {}: {}", file, error.what());
   }
 }
 
@@ -95,9 +95,9 @@ Tuned read_tuned(const std::string& file, const std::string& command,
 void require_given(const RunOptions& options, const Tuned& tuned) {
   const auto refuse = [&](const std::string& why) {
     throw core::UsageError(
-        fmt::format("--tuned {}: {}: a file starts no programs of its own; give the same option as "
-                    "to 'tabane tune'",
-                    options.tuned, why));
+        "--tuned {}: {}: a file starts no programs of its own; give the same option as "
+        "to 'tabane tune'",
+        options.tuned, why);
   };
   if (options.launcher != tuned.launcher)
     refuse(tuned.launcher.empty() ? "it was tuned without --launcher"

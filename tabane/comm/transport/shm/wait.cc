@@ -11,6 +11,8 @@
 #include <cerrno>
 #include <climits>
 
+#include "tabane/core/clock.h"
+
 namespace tabane::comm::shm {
 namespace {
 
@@ -18,14 +20,6 @@ namespace {
 long futex(std::atomic<std::uint32_t>& word, int operation, std::uint32_t value,
            const timespec* time_out = nullptr) {
   return syscall(SYS_futex, &word, operation, value, time_out, nullptr, 0);
-}
-
-// CLOCK_MONOTONIC is the same in all processes.
-std::uint64_t now_ns() {
-  timespec now{};
-  clock_gettime(CLOCK_MONOTONIC, &now);
-  return static_cast<std::uint64_t>(now.tv_sec) * 1'000'000'000 +
-         static_cast<std::uint64_t>(now.tv_nsec);
 }
 
 // Between "I sleep" and the last look. Pairs with fence_before_look(): whose look at the doorbell
@@ -83,13 +77,15 @@ void YieldCosts::note_slow(std::uint64_t begin_ns, std::uint64_t end_ns) {
   }
 }
 
-bool Waiter::yield_pays() const { return costs_ == nullptr || costs_->pays(now_ns()); }
+bool Waiter::yield_pays() const {
+  return costs_ == nullptr || costs_->pays(core::clock_ns(CLOCK_MONOTONIC));
+}
 
 // Returns ready(). What has come during a slow yield may have come at its beginning.
 bool Waiter::yield_until(const std::function<bool()>& ready) {
-  const std::uint64_t begin = now_ns();
+  const std::uint64_t begin = core::clock_ns(CLOCK_MONOTONIC);
   sched_yield();
-  const std::uint64_t end = now_ns();
+  const std::uint64_t end = core::clock_ns(CLOCK_MONOTONIC);
   const bool is_ready = ready();
   if (is_ready && costs_ != nullptr) costs_->note(begin, end);
   return is_ready;

@@ -12,6 +12,7 @@
 
 #include "tabane/comm/transport/shm/forked_ranks_test.h"
 #include "tabane/comm/transport/shm/spin_test.h"
+#include "tabane/core/clock.h"
 
 namespace tabane::comm::shm {
 namespace {
@@ -225,9 +226,7 @@ TEST(Wait, KeepsTheStateOfWhatItCalls) {
 }
 
 double cpu_seconds(clockid_t clock = CLOCK_PROCESS_CPUTIME_ID) {
-  timespec now{};
-  clock_gettime(clock, &now);
-  return static_cast<double>(now.tv_sec) + 1e-9 * static_cast<double>(now.tv_nsec);
+  return core::clock_seconds(clock);
 }
 
 #ifndef __SANITIZE_THREAD__

@@ -1,6 +1,5 @@
 #include "tabane/comm/transport/shm/world.h"
 
-#include <fmt/format.h>
 #include <signal.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
@@ -84,12 +83,12 @@ void require_memory(const MemoryPlan& plan, const core::SystemFiles& files) {
   if (!usable || static_cast<double>(need.all()) <= *usable) return;
   MemoryPlan fewer = plan;
   while (fewer.ranks > 1 && static_cast<double>(least_need(fewer).all()) > *usable) --fewer.ranks;
-  throw core::UsageError(fmt::format(
+  throw core::UsageError(
       "{} ranks need at least {} of memory, {} for the channels between them and {} for their "
       "processes, and {} can be used here: give at most {}",
       plan.ranks, core::format_bytes(need.all()), core::format_bytes(need.channels),
       core::format_bytes(need.processes),
-      core::format_bytes(static_cast<std::uint64_t>(std::max(*usable, 0.0))), fewer.ranks));
+      core::format_bytes(static_cast<std::uint64_t>(std::max(*usable, 0.0))), fewer.ranks);
 }
 
 struct World::RankRecord {

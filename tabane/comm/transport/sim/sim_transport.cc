@@ -256,10 +256,10 @@ class SimCollectives : public NativeCollectives {
     place_.world.throw_if_failed();
     if (group.come > 0 && (group.kind != kind || group.root != root || group.bytes != bytes)) {
       throw MessageError(
-          fmt::format("ranks are in different collectives: rank {} calls {}; rank {} calls {}",
-                      place_.rank, describe(kind, root, bytes),
-                      std::ranges::find(group.parts, true, &Part::has_come) - group.parts.begin(),
-                      describe(group.kind, group.root, group.bytes)));
+          "ranks are in different collectives: rank {} calls {}; rank {} calls {}", place_.rank,
+          describe(kind, root, bytes),
+          std::ranges::find(group.parts, true, &Part::has_come) - group.parts.begin(),
+          describe(group.kind, group.root, group.bytes));
     }
     group.kind = kind;
     group.root = root;

@@ -1,7 +1,5 @@
 #include "tabane/tools/mine/bgv/encryption.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <cmath>
 #include <numeric>
@@ -27,14 +25,12 @@ template <class T>
 Plaintext Encoder::encode_slots(std::span<const T> slots) const {
   const std::uint64_t t = context_->plaintext_modulus().value();
   if (slots.size() > this->slots()) {
-    throw core::UsageError(
-        fmt::format("a plaintext has {} slots, not {}", this->slots(), slots.size()));
+    throw core::UsageError("a plaintext has {} slots, not {}", this->slots(), slots.size());
   }
   Plaintext plaintext{Words(this->slots(), 0)};
   for (std::size_t i = 0; i < slots.size(); ++i) {
     if (slots[i] >= t) {
-      throw core::UsageError(
-          fmt::format("slot {} holds {}; the plaintext modulus is {}", i, slots[i], t));
+      throw core::UsageError("slot {} holds {}; the plaintext modulus is {}", i, slots[i], t);
     }
     plaintext.coefficients[positions_[i]] = slots[i];
   }

@@ -1,7 +1,5 @@
 #include "tabane/tools/mine/bgv/evaluator.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <cmath>
 
@@ -183,7 +181,7 @@ Ciphertext Evaluator::automorphism(const CiphertextView& a, std::uint64_t expone
   check_keys(a);
   const auto key = keys_->rotations.find(exponent);
   if (key == keys_->rotations.end()) {
-    throw core::UsageError(fmt::format("there is no rotation key for X -> X^{}", exponent));
+    throw core::UsageError("there is no rotation key for X -> X^{}", exponent);
   }
   Ciphertext result(a.degree, 2, a.primes);
   Words turned(a.primes * a.degree);

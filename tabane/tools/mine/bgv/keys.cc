@@ -1,7 +1,5 @@
 #include "tabane/tools/mine/bgv/keys.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <bit>
 #include <cstring>
@@ -169,8 +167,7 @@ SecretKey::SecretKey(const SharedContext& context, const KeyId& id,
       values_(context->moduli() * context->degree()) {
   const auto is_ternary = [](std::int8_t c) { return c >= -1 && c <= 1; };
   if (coefficients.size() != context->degree() || !std::ranges::all_of(coefficients, is_ternary)) {
-    throw core::UsageError(
-        fmt::format("a secret key has {} coefficients of -1, 0 and 1", context->degree()));
+    throw core::UsageError("a secret key has {} coefficients of -1, 0 and 1", context->degree());
   }
   for (std::size_t j = 0; j < context->moduli(); ++j) {
     const Residues values = std::span(values_).subspan(j * context->degree(), context->degree());

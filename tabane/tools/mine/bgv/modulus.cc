@@ -1,6 +1,5 @@
 #include "tabane/tools/mine/bgv/modulus.h"
 
-#include <fmt/format.h>
 #include <gmp.h>
 
 #include <bit>
@@ -142,8 +141,7 @@ void lift(const Modulus& modulus, std::span<const std::int8_t> small, std::uint6
 
 Modulus::Modulus(std::uint64_t value) : value_(value) {
   if (value < 2 || value >> kMaxModulusBits != 0) {
-    throw core::UsageError(
-        fmt::format("a modulus is from 2 to 2^{} - 1, not {}", kMaxModulusBits, value));
+    throw core::UsageError("a modulus is from 2 to 2^{} - 1, not {}", kMaxModulusBits, value);
   }
   ratio_ = ~std::uint64_t{0} / value;
 }

@@ -26,15 +26,15 @@ constexpr std::pair<std::size_t, int> kSecurityTable[] = {{1024, 26},  {2048, 53
 
 void check_prime(const char* name, std::uint64_t prime, std::uint64_t step) {
   if (prime >> kMaxModulusBits != 0 || !is_prime(prime) || prime % step != 1) {
-    throw core::UsageError(fmt::format("{} is a prime below 2^{} that is 1 modulo {}, not {}", name,
-                                       kMaxModulusBits, step, prime));
+    throw core::UsageError("{} is a prime below 2^{} that is 1 modulo {}, not {}", name,
+                           kMaxModulusBits, step, prime);
   }
 }
 
 void check_degree(std::size_t degree) {
   if (!std::has_single_bit(degree) || degree < kLeastDegree || degree > kMostDegree) {
-    throw core::UsageError(fmt::format("the degree is a power of two from {} to {}, not {}",
-                                       kLeastDegree, kMostDegree, degree));
+    throw core::UsageError("the degree is a power of two from {} to {}, not {}", kLeastDegree,
+                           kMostDegree, degree);
   }
 }
 
@@ -43,11 +43,11 @@ void check(const ParameterValues& values) {
   const std::uint64_t t = values.plaintext_modulus;
   check_prime("the plaintext modulus", t, 2 * values.degree);
   if (t >= std::uint64_t{1} << 32) {
-    throw core::UsageError(fmt::format("the plaintext modulus is below 2^32, not {}", t));
+    throw core::UsageError("the plaintext modulus is below 2^32, not {}", t);
   }
   if (values.primes.empty() || values.primes.size() > kMostPrimes) {
-    throw core::UsageError(fmt::format("the ciphertext modulus has from 1 to {} primes, not {}",
-                                       kMostPrimes, values.primes.size()));
+    throw core::UsageError("the ciphertext modulus has from 1 to {} primes, not {}", kMostPrimes,
+                           values.primes.size());
   }
   std::vector<std::uint64_t> all = values.primes;
   if (values.special_prime != 0) all.push_back(values.special_prime);
@@ -99,10 +99,10 @@ std::optional<Parameters> with_degree(const Computation& computation, std::size_
 Parameters::Parameters(ParameterValues values) : values_(std::move(values)) {
   check(values_);
   if (!secure() && !values_.allow_insecure) {
-    throw core::UsageError(fmt::format(
+    throw core::UsageError(
         "these parameters are insecure: degree {} allows a modulus of {} bits, not {:.1f} "
         "(--insecure-parameters takes them, and marks every output)",
-        degree(), max_modulus_bits(degree()), modulus_bits()));
+        degree(), max_modulus_bits(degree()), modulus_bits());
   }
 }
 
@@ -127,7 +127,7 @@ std::string Parameters::text() const {
 
 Parameters Parameters::choose(const Computation& computation) {
   if (computation.depth < 1 || computation.depth > 12) {
-    throw core::UsageError(fmt::format("the depth is from 1 to 12, not {}", computation.depth));
+    throw core::UsageError("the depth is from 1 to 12, not {}", computation.depth);
   }
   if (computation.degree != 0) {
     check_degree(computation.degree);
@@ -140,15 +140,15 @@ Parameters Parameters::choose(const Computation& computation) {
   Computation insecure = computation;
   insecure.allow_insecure = true;
   if (computation.degree != 0 && with_degree(insecure, computation.degree)) {
-    throw core::UsageError(fmt::format(
+    throw core::UsageError(
         "degree {} would be insecure for this depth and plaintext modulus: take a larger one, or "
         "--insecure-parameters, which marks every output",
-        computation.degree));
+        computation.degree);
   }
-  throw core::UsageError(fmt::format(
+  throw core::UsageError(
       "no parameters suffice for depth {} with a plaintext modulus from {}{}: take less of them",
       computation.depth, computation.least_plaintext_modulus,
-      computation.degree == 0 ? "" : fmt::format(" and degree {}", computation.degree)));
+      computation.degree == 0 ? "" : fmt::format(" and degree {}", computation.degree));
 }
 
 double spare_bits(const Parameters& parameters, const Computation& computation) {
