@@ -38,6 +38,43 @@ bool subsets_are_frequent(const Itemsets& frequent, std::span<const Item> candid
   return true;
 }
 
+void check_memory(const Itemsets& frequent) {
+  const std::uint64_t pairs = joined_pairs(frequent);
+  const double needed =
+      static_cast<double>(pairs) *
+      static_cast<double>((frequent.length() + 1) * sizeof(Item) + 2 * sizeof(std::uint64_t));
+  const auto usable = core::usable_memory_bytes();
+  if (!usable || 2 * needed <= *usable) return;
+  throw core::UsageError(fmt::format(
+      "up to {} candidates of {} items would have to be counted, which take {}: a larger "
+      "--min-support leaves fewer",
+      pairs, frequent.length() + 1, core::format_value(needed, "B")));
+}
+
+using Supports = std::map<std::vector<Item>, std::uint64_t>;
+
+// Returns the rule whose condition consists of the items whose bits are set.
+Rule rule_of(const Supported& itemset, std::size_t bits, const Supports& supports,
+             std::size_t transactions) {
+  Rule rule;
+  for (std::size_t i = 0; i < itemset.items.size(); ++i) {
+    ((bits >> i & 1) != 0 ? rule.if_items : rule.then_items).push_back(itemset.items[i]);
+  }
+  const auto if_support = static_cast<double>(supports.at(rule.if_items));
+  const auto then_support = static_cast<double>(supports.at(rule.then_items));
+  const auto support = static_cast<double>(itemset.support);
+  rule.support = itemset.support;
+  rule.confidence = support / if_support;
+  rule.lift = support * static_cast<double>(transactions) / (if_support * then_support);
+  return rule;
+}
+
+bool comes_before(const Rule& a, const Rule& b) {
+  if (a.confidence != b.confidence) return a.confidence > b.confidence;
+  if (a.support != b.support) return a.support > b.support;
+  return std::tie(a.if_items, a.then_items) < std::tie(b.if_items, b.then_items);
+}
+
 }  // namespace
 
 Itemsets single_items(std::size_t items) {
@@ -82,23 +119,6 @@ std::size_t place_of(const Itemsets& itemsets, std::span<const Item> itemset) {
   const bool there = found != places.end() && std::ranges::equal(itemsets[*found], itemset);
   return there ? *found : itemsets.size();
 }
-
-namespace {
-
-void check_memory(const Itemsets& frequent) {
-  const std::uint64_t pairs = joined_pairs(frequent);
-  const double needed =
-      static_cast<double>(pairs) *
-      static_cast<double>((frequent.length() + 1) * sizeof(Item) + 2 * sizeof(std::uint64_t));
-  const auto usable = core::usable_memory_bytes();
-  if (!usable || 2 * needed <= *usable) return;
-  throw core::UsageError(
-      "up to {} candidates of {} items would have to be counted, which take {}: a larger "
-      "--min-support leaves fewer",
-      pairs, frequent.length() + 1, core::format_value(needed, "B"));
-}
-
-}  // namespace
 
 void check_min_support(double min_support) {
   if (min_support > 0 && min_support <= 1) return;  // not if it is NaN
@@ -161,34 +181,6 @@ Apriori mine(Apriori apriori, const CountSupports& count) {
   while (!apriori.done()) apriori.take(count(apriori.candidates()));
   return apriori;
 }
-
-namespace {
-
-using Supports = std::map<std::vector<Item>, std::uint64_t>;
-
-// Returns the rule whose condition consists of the items whose bits are set.
-Rule rule_of(const Supported& itemset, std::size_t bits, const Supports& supports,
-             std::size_t transactions) {
-  Rule rule;
-  for (std::size_t i = 0; i < itemset.items.size(); ++i) {
-    ((bits >> i & 1) != 0 ? rule.if_items : rule.then_items).push_back(itemset.items[i]);
-  }
-  const auto if_support = static_cast<double>(supports.at(rule.if_items));
-  const auto then_support = static_cast<double>(supports.at(rule.then_items));
-  const auto support = static_cast<double>(itemset.support);
-  rule.support = itemset.support;
-  rule.confidence = support / if_support;
-  rule.lift = support * static_cast<double>(transactions) / (if_support * then_support);
-  return rule;
-}
-
-bool comes_before(const Rule& a, const Rule& b) {
-  if (a.confidence != b.confidence) return a.confidence > b.confidence;
-  if (a.support != b.support) return a.support > b.support;
-  return std::tie(a.if_items, a.then_items) < std::tie(b.if_items, b.then_items);
-}
-
-}  // namespace
 
 void check_min_confidence(double min_confidence) {
   if (min_confidence >= 0 && min_confidence <= 1) return;  // not if it is NaN

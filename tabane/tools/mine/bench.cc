@@ -244,7 +244,7 @@ class Fhe {
     std::vector<bgv::Ciphertext> ciphertexts;
     for (int i = 0; i < 16; ++i) {
       ciphertexts.push_back(
-          bgv::encrypt(secret, encoder.encode(std::vector<std::uint8_t>{1, 0, 1})));
+          bgv::encrypt(secret, encoder.encode(std::vector<std::uint64_t>{1, 0, 1})));
     }
     const std::vector<bgv::CiphertextView> a(ciphertexts.begin(), ciphertexts.begin() + 8);
     const std::vector<bgv::CiphertextView> b(ciphertexts.begin() + 8, ciphertexts.end());
@@ -287,7 +287,7 @@ class Fhe {
     const auto context = bgv::make_context(bgv::Parameters::choose({.values = 1943424}));
     const auto secret = bgv::SecretKey::generate(context);
     const bgv::Encoder encoder(context);
-    std::vector<std::uint8_t> bits(encoder.slots());
+    std::vector<std::uint64_t> bits(encoder.slots());
     for (std::size_t i = 0; i < bits.size(); i += 3) bits[i] = 1;
     const auto slots = static_cast<double>(bits.size());
     measure(

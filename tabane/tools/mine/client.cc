@@ -1,7 +1,6 @@
 #include "tabane/tools/mine/client.h"
 
 #include <algorithm>
-#include <optional>
 #include <tuple>
 
 #include "tabane/core/error.h"
@@ -16,7 +15,11 @@ Client Client::with_new_keys(const KeySpec& spec) {
 }
 
 PublicKeys Client::public_keys() const {
-  PublicKeys keys{.id = id(), .spec = spec_, .context = context(), .evaluation = {}};
+  PublicKeys keys{.spec = spec_,
+                  .id = id(),
+                  .parameters = context()->parameters().values(),
+                  .evaluation = {},
+                  .context = context()};
   if (context()->parameters().has_special_prime()) {
     keys.evaluation = bgv::EvaluationKeys::generate(
         key_, {.relinearisation = true, .rotations = spec_.hide_slots});
@@ -26,7 +29,7 @@ PublicKeys Client::public_keys() const {
 
 bgv::Ciphertext Client::encrypt(const Bitmaps& bitmaps, std::size_t item, std::size_t block) const {
   const std::size_t begin = block * encoder_.slots();
-  std::vector<std::uint8_t> bits(std::min(encoder_.slots(), bitmaps.transactions() - begin));
+  std::vector<std::uint64_t> bits(std::min(encoder_.slots(), bitmaps.transactions() - begin));
   for (std::size_t i = 0; i < bits.size(); ++i) bits[i] = bitmaps.has(item, begin + i) ? 1 : 0;
   return bgv::encrypt(key_, encoder_.encode(bits));
 }
@@ -82,15 +85,6 @@ struct StoredSecretKey {
   auto fields() { return std::tie(spec, parameters, id, coefficients); }
 };
 
-struct StoredPublicKeys {
-  KeySpec spec;
-  bgv::KeyId id{};
-  bgv::ParameterValues parameters;
-  std::optional<bgv::EvaluationKeys> evaluation;
-
-  auto fields() { return std::tie(spec, id, parameters, evaluation); }
-};
-
 // Calls f, and names the file in what it refuses.
 template <class F>
 auto naming(const std::filesystem::path& path, const F& f) {
@@ -142,20 +136,9 @@ Client read_secret_key(const std::filesystem::path& path) {
   });
 }
 
-team::Bytes bytes_of_public_keys(const PublicKeys& keys) {
-  return bytes_of(StoredPublicKeys{.spec = keys.spec,
-                                   .id = keys.id,
-                                   .parameters = keys.context->parameters().values(),
-                                   .evaluation = keys.evaluation});
-}
-
 PublicKeys public_keys_of(std::span<const std::byte> bytes, const std::filesystem::path& name) {
-  auto stored = value_of<StoredPublicKeys>(bytes, name);
-  PublicKeys keys{
-      .id = stored.id,
-      .spec = stored.spec,
-      .context = naming(name, [&] { return context_of(stored.spec, stored.parameters); }),
-      .evaluation = std::move(stored.evaluation)};
+  auto keys = value_of<PublicKeys>(bytes, name);
+  keys.context = naming(name, [&] { return context_of(keys.spec, keys.parameters); });
   if (keys.evaluation && !bgv::complete(*keys.context, *keys.evaluation)) {
     throw_damaged(name.string());
   }
@@ -163,7 +146,7 @@ PublicKeys public_keys_of(std::span<const std::byte> bytes, const std::filesyste
 }
 
 void write_public_keys(const std::filesystem::path& path, const PublicKeys& keys) {
-  write_framed(path, FileKind::public_keys, bytes_of_public_keys(keys), 0666, Replace::no);
+  write_value(path, FileKind::public_keys, keys, 0666, Replace::no);
 }
 
 PublicKeys read_public_keys(const std::filesystem::path& path) {

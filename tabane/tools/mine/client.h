@@ -10,7 +10,6 @@
 #include <utility>
 #include <vector>
 
-#include "tabane/team/serialiser.h"
 #include "tabane/team/team.h"
 #include "tabane/tools/mine/bgv/encryption.h"
 #include "tabane/tools/mine/bgv/keys.h"
@@ -71,8 +70,7 @@ Client read_secret_key(const std::filesystem::path& path);
 void write_public_keys(const std::filesystem::path& path, const PublicKeys& keys);
 PublicKeys read_public_keys(const std::filesystem::path& path);
 
-// The same for messages.
-team::Bytes bytes_of_public_keys(const PublicKeys& keys);
+// The same from a message, which has bytes_of(keys).
 PublicKeys public_keys_of(std::span<const std::byte> bytes, const std::filesystem::path& name);
 
 }  // namespace tabane::mine

@@ -57,7 +57,7 @@ template <class F>
 void for_batches(const Itemsets& candidates, std::size_t most, const F& f) {
   for (std::size_t begin = 0, end = 0; begin < candidates.size(); begin = end) {
     end = end_of_batch(candidates, begin, most);
-    f(some_of(candidates, begin, end));
+    f(candidates.part(begin, end));
   }
 }
 

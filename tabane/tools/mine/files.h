@@ -29,7 +29,6 @@ class OutputStream {
   // path: "-" is stdout. mode: permissions of a new file. throws: core::SystemError naming the
   // file, also (EEXIST) if it exists and must not be replaced.
   OutputStream(const std::filesystem::path& path, mode_t mode, Replace replace = Replace::yes);
-  ~OutputStream();  // wipes its buffer
   OutputStream(OutputStream&&) = delete;
   OutputStream& operator=(OutputStream&&) = delete;
 
@@ -38,13 +37,10 @@ class OutputStream {
   void finish();
 
  private:
-  void flush();
-
   std::string shown_;
   core::Descriptor folder_, stream_;
   std::optional<core::TemporaryFile> file_;
   Replace replace_;
-  std::string buffer_;
 };
 
 // ---- framed files ----

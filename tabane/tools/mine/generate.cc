@@ -166,10 +166,16 @@ void generate(const GenerateSettings& settings,
 
 void write_generated(const GenerateSettings& settings, const std::string& path) {
   check(settings);
+  constexpr std::size_t kAtOnce = std::size_t{1} << 20;
   OutputStream out(path, 0666);
+  std::string lines;
   generate(settings, [&](std::span<const Item> items) {
-    out.write(fmt::format("{}\n", fmt::join(items, " ")));
+    lines += fmt::format("{}\n", fmt::join(items, " "));
+    if (lines.size() < kAtOnce) return;
+    out.write(lines);
+    lines.clear();
   });
+  out.write(lines);
   out.finish();
 }
 

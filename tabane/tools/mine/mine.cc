@@ -7,6 +7,7 @@
 #include "tabane/core/error.h"
 #include "tabane/tools/mine/client.h"
 #include "tabane/tools/mine/counting.h"
+#include "tabane/tools/mine/files.h"
 #include "tabane/tools/mine/plain_counter.h"
 #include "tabane/tools/mine/server.h"
 
@@ -44,15 +45,6 @@ struct Database {
   }
 };
 
-// Broadcasts bytes of any number from rank 0.
-team::Bytes broadcast_bytes(comm::Comm& comm, team::Bytes bytes) {
-  std::uint64_t size = bytes.size();
-  comm::broadcast(comm, size, 0);
-  bytes.resize(size);
-  if (size > 0) comm::broadcast(comm, bytes, 0);
-  return bytes;
-}
-
 // Broadcasts the shape from rank 0, and returns memory for this rank's blocks.
 EncryptedDatabase own_database(comm::Comm& comm, const PublicKeys& keys, DatabaseShape shape) {
   comm::broadcast(comm, shape, 0);
@@ -66,7 +58,7 @@ EncryptedDatabase own_database(comm::Comm& comm, const PublicKeys& keys, Databas
 EncryptedDatabase deal_database(comm::Comm& comm, const Client& client, const PublicKeys& keys,
                                 const Bitmaps& bitmaps, team::Team& threads) {
   const std::size_t blocks = blocks_of(bitmaps.transactions(), keys.context->degree());
-  broadcast_bytes(comm, bytes_of_public_keys(keys));
+  broadcast_bytes(comm, bytes_of(keys));
   EncryptedDatabase own = own_database(comm, keys, {.items = bitmaps.items(), .blocks = blocks});
   EncryptedDatabase sent(keys.context, keys.id, {.items = bitmaps.items(), .blocks = 1});
   for (int rank = 1; rank < comm.size(); ++rank) {

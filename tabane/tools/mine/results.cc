@@ -40,35 +40,6 @@ std::string head_of(const MineResult& result, const char* columns) {
   return fmt::format("{}{}\n", insecure ? "# insecure parameters\n" : "", columns);
 }
 
-}  // namespace
-
-std::vector<Supported> named(std::vector<Supported> itemsets, const std::vector<Item>& names) {
-  for (Supported& one : itemsets) {
-    for (Item& item : one.items) item = names.at(item);
-  }
-  return itemsets;
-}
-
-std::string csv_of_itemsets(const MineResult& result) {
-  std::string csv = head_of(result, "items,length,support,share");
-  for (const Supported& one : result.itemsets) {
-    csv += fmt::format("{},{},{},{}\n", cell_of(result, one.items), one.items.size(), one.support,
-                       static_cast<double>(one.support) / static_cast<double>(result.transactions));
-  }
-  return csv;
-}
-
-std::string csv_of_rules(const MineResult& result) {
-  std::string csv = head_of(result, "if,then,support,confidence,lift");
-  for (const Rule& rule : result.rules) {
-    csv += fmt::format("{},{},{},{},{}\n", cell_of(result, rule.if_items),
-                       cell_of(result, rule.then_items), rule.support, rule.confidence, rule.lift);
-  }
-  return csv;
-}
-
-namespace {
-
 using core::grouped, program::lossy_utf8, program::printable;
 
 // For people: names may have blanks in them.
@@ -172,6 +143,31 @@ lab::Json json_of(const Encryption& how) {
 }
 
 }  // namespace
+
+std::vector<Supported> named(std::vector<Supported> itemsets, const std::vector<Item>& names) {
+  for (Supported& one : itemsets) {
+    for (Item& item : one.items) item = names.at(item);
+  }
+  return itemsets;
+}
+
+std::string csv_of_itemsets(const MineResult& result) {
+  std::string csv = head_of(result, "items,length,support,share");
+  for (const Supported& one : result.itemsets) {
+    csv += fmt::format("{},{},{},{}\n", cell_of(result, one.items), one.items.size(), one.support,
+                       static_cast<double>(one.support) / static_cast<double>(result.transactions));
+  }
+  return csv;
+}
+
+std::string csv_of_rules(const MineResult& result) {
+  std::string csv = head_of(result, "if,then,support,confidence,lift");
+  for (const Rule& rule : result.rules) {
+    csv += fmt::format("{},{},{},{},{}\n", cell_of(result, rule.if_items),
+                       cell_of(result, rule.then_items), rule.support, rule.confidence, rule.lift);
+  }
+  return csv;
+}
 
 std::string mine_text(const MineResult& result) {
   std::string text = fmt::format(

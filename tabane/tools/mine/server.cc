@@ -11,6 +11,7 @@
 #include "tabane/core/cgroup.h"
 #include "tabane/core/error.h"
 #include "tabane/tools/mine/counting.h"
+#include "tabane/tools/mine/files.h"
 
 namespace tabane::mine {
 namespace {
@@ -102,6 +103,14 @@ bool may_lose_a_prime(const bgv::Context& context, const bgv::CiphertextView& ci
   return bgv::needed_bits(deviation) + kSpareBits < left;
 }
 
+constexpr std::size_t kWordsOfMessage = std::size_t{1} << 20;  // 8 MiB
+
+// Broadcasts candidates; length 0 is the end.
+Itemsets broadcast_candidates(comm::Comm& comm, const Itemsets& candidates) {
+  return value_of<Itemsets>(broadcast_bytes(comm, bytes_of(candidates)),
+                            "the candidates from rank 0");
+}
+
 }  // namespace
 
 Server::Server(const PublicKeys& keys, const EncryptedDatabase& database, comm::Comm* ranks)
@@ -190,28 +199,18 @@ void Server::finish(std::vector<bgv::Ciphertext>& sums, team::Team& team, Work& 
   work.key_switches += sums.size() * (1 + rotations);
 }
 
-namespace {
-
-constexpr std::size_t kWordsOfMessage = std::size_t{1} << 20;  // 8 MiB
-
-// Broadcasts candidates; length 0 is the end.
-Itemsets broadcast_candidates(comm::Comm& comm, const Itemsets& candidates) {
-  std::array<std::uint64_t, 2> size{candidates.length(), candidates.items().size()};
-  comm::broadcast(comm, size, 0);
-  std::vector<Item> items(candidates.items().begin(), candidates.items().end());
-  items.resize(size[1]);
-  if (size[1] > 0) comm::broadcast(comm, items, 0);
-  Itemsets all(size[0]);
-  all.push_back(items);
-  return all;
-}
-
-}  // namespace
-
 BlockRange blocks_of_rank(std::size_t blocks, int rank, int ranks) {
   const auto all = static_cast<std::size_t>(ranks);
   const auto first = [&](int r) { return (blocks * static_cast<std::size_t>(r) + all - 1) / all; };
   return {first(rank), first(rank + 1)};
+}
+
+team::Bytes broadcast_bytes(comm::Comm& comm, team::Bytes bytes) {
+  std::uint64_t size = bytes.size();
+  comm::broadcast(comm, size, 0);
+  bytes.resize(size);
+  if (size > 0) comm::broadcast(comm, bytes, 0);
+  return bytes;
 }
 
 void check_memory_of_ranks(comm::Comm& comm, const bgv::Parameters& parameters,

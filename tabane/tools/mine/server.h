@@ -18,10 +18,13 @@ namespace tabane::mine {
 
 // The client's gift to the server in addition to the database.
 struct PublicKeys {
-  bgv::KeyId id{};
   KeySpec spec;
-  bgv::SharedContext context;
+  bgv::KeyId id{};
+  bgv::ParameterValues parameters;
   std::optional<bgv::EvaluationKeys> evaluation;  // null: no itemset needs them
+  bgv::SharedContext context;                     // of the parameters
+
+  auto fields() { return std::tie(spec, id, parameters, evaluation); }
 };
 
 struct BlockRange {
@@ -82,6 +85,9 @@ class Server {
 // How many candidates are counted at a time: many for each block that is read, few for the memory
 // that their sums take.
 inline constexpr std::size_t kMostCandidates = 256;
+
+// Broadcasts bytes of any number from rank 0.
+team::Bytes broadcast_bytes(comm::Comm& comm, team::Bytes bytes);
 
 // Called by all ranks with the database's shape. throws: core::UsageError on rank 0, which has at
 // least as many blocks as any other, if they do not fit into a rank's share of its machine's

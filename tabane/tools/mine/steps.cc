@@ -17,18 +17,10 @@
 
 namespace tabane::mine {
 
-Query Query::of(const DatabaseId& database, const Itemsets& candidates) {
-  return {.database = database,
-          .length = candidates.length(),
-          .items = {candidates.items().begin(), candidates.items().end()}};
-}
-
-Itemsets Query::candidates() const {
-  if (length == 0 || items.empty() || items.size() % length != 0) {
+void check_candidates(const Itemsets& all) {
+  if (all.size() == 0 || all.items().size() % all.length() != 0) {
     throw core::UsageError("the query has no candidates of one length");
   }
-  Itemsets all(length);
-  all.push_back(items);
   for (std::size_t i = 0; i < all.size(); ++i) {
     const bool ascends =
         std::ranges::adjacent_find(all[i], std::ranges::greater_equal{}) == all[i].end();
@@ -36,7 +28,6 @@ Itemsets Query::candidates() const {
       throw core::UsageError("the query's candidates are not in their order");
     }
   }
-  return all;
 }
 
 namespace {
@@ -108,19 +99,20 @@ Apriori apriori_of(const ClientState& state) {
   return apriori;
 }
 
+QueryReport report_of(const Itemsets& candidates, const bgv::Parameters& parameters,
+                      const Work& work = {}) {
+  return {candidates.length(), candidates.size(), !parameters.secure(), work};
+}
+
 // Writes the next query, or removes the last one if nothing is left to ask.
-NextQuery ask(const Client& client, const Folder& server, const DatabaseId& database,
-              const Apriori& apriori) {
-  const Itemsets& candidates = apriori.candidates();
-  NextQuery asked{.insecure = !client.context()->parameters().secure()};
+QueryReport ask(const Client& client, const Folder& server, const DatabaseId& database,
+                const Apriori& apriori) {
   if (apriori.done()) {
     fs::remove(server / kQuery);
-    return asked;
+  } else {
+    write_value(server / kQuery, FileKind::query, Query{database, apriori.candidates()});
   }
-  write_value(server / kQuery, FileKind::query, Query::of(database, candidates));
-  asked.length = candidates.length();
-  asked.candidates = candidates.size();
-  return asked;
+  return report_of(apriori.candidates(), client.context()->parameters());
 }
 
 // Returns the request with a length that the keys are made for.
@@ -133,55 +125,33 @@ MineRequest request_for(const Client& client, MineRequest request) {
                          request.keys.most_length, most);
 }
 
-struct QueryToCount {
-  Query query;
-  Itemsets candidates;
-};
-
-QueryToCount read_query(const Folder& server, const DatabaseHead& head) {
-  QueryToCount task{.query = read_value<Query>(server / kQuery, FileKind::query), .candidates = {}};
-  if (task.query.database != head.id) {
-    throw core::UsageError("{}: asks for another database than {}", (server / kQuery).string(),
-                           (server / kDatabase).string());
+Query read_query(const Folder& server, const DatabaseHead& head) {
+  auto query = read_value<Query>(server / kQuery, FileKind::query);
+  if (query.database != head.id) {
+    throw core::UsageError(fmt::format("{}: asks for another database than {}",
+                                       (server / kQuery).string(), (server / kDatabase).string()));
   }
-  task.candidates = task.query.candidates();
-  return task;
+  check_candidates(query.candidates);
+  return query;
 }
 
 // While an answer is written, memory holds its sums, the content of the file and the file itself.
 constexpr double kCopiesOfAnswer = 3;
 
-// Sums are switched to as few primes as their noise allows, mostly one.
-double answer_bytes(const Itemsets& candidates, const PublicKeys& keys) {
+// Checked early, since counting may take hours. Sums are switched to as few primes as their noise
+// allows, mostly one.
+void check_answer_fits(const Itemsets& candidates, const PublicKeys& keys) {
   const std::size_t components = candidates.length() == 1 || keys.spec.hide_slots ? 2 : 3;
-  return kCopiesOfAnswer * 8.0 *
-         static_cast<double>(bgv::Ciphertext::size_of(keys.context->degree(), components, 1)) *
-         static_cast<double>(candidates.size());
-}
-
-// Checked early, since counting may take hours.
-void check_answer_fits(const QueryToCount& task, const PublicKeys& keys) {
-  const double needed = answer_bytes(task.candidates, keys), usable = comm::usable_memory();
+  const double needed =
+      kCopiesOfAnswer * 8.0 *
+      static_cast<double>(bgv::Ciphertext::size_of(keys.context->degree(), components, 1)) *
+      static_cast<double>(candidates.size());
+  const double usable = comm::usable_memory();
   if (needed <= usable) return;
   throw core::UsageError(
       "the answer to {} candidates takes {} of memory, and {} are free: a larger "
       "--min-support leaves rare itemsets out",
-      task.candidates.size(), core::format_value(needed, "B"), core::format_value(usable, "B"));
-}
-
-// Returns what was counted.
-CountedQuery write_answer(const Folder& server, const QueryToCount& task, const PublicKeys& keys,
-                          std::vector<bgv::Ciphertext> sums, const Work& work, int ranks) {
-  const QueryAnswer answer{.database = task.query.database,
-                           .length = task.query.length,
-                           .sums = std::move(sums),
-                           .work = work,
-                           .ranks = ranks};
-  write_value(server / kAnswer, FileKind::answer, answer);
-  return {.length = task.candidates.length(),
-          .candidates = task.candidates.size(),
-          .insecure = !keys.context->parameters().secure(),
-          .work = work};
+      candidates.size(), core::format_value(needed, "B"), core::format_value(usable, "B")));
 }
 
 void check_sums(const QueryAnswer& answer, const fs::path& path, const Client& owner,
@@ -229,8 +199,8 @@ Encryption make_keys(const Folder& client, const Folder& server, const KeySpec& 
   return how;
 }
 
-NextQuery encrypt_database(const Folder& client, const Folder& server, const FimiFile& file,
-                           const MineRequest& wanted) {
+QueryReport encrypt_database(const Folder& client, const Folder& server, const FimiFile& file,
+                             const MineRequest& wanted) {
   require_apart(client, server);
   Stopwatch watch;
   const Client owner = read_secret_key(client / kSecretKey);
@@ -256,11 +226,11 @@ NextQuery encrypt_database(const Folder& client, const Folder& server, const Fim
   return ask(owner, server, head.id, apriori_of(state));
 }
 
-CountedQuery count_query(const Folder& server, const Workers& workers, comm::Comm* ranks) {
+QueryReport count_query(const Folder& server, const Workers& workers, comm::Comm* ranks) {
   const bool is_root = ranks == nullptr || ranks->rank() == 0;
   const DatabaseHead head = read_database_head(server / kDatabase);
-  QueryToCount task;
-  if (is_root) task = read_query(server, head);
+  Query query;
+  if (is_root) query = read_query(server, head);
   const PublicKeys keys = read_public_keys(server / kPublicKeys);
   BlockRange own{0, head.blocks};
   if (ranks != nullptr) {
@@ -277,12 +247,13 @@ CountedQuery count_query(const Folder& server, const Workers& workers, comm::Com
     counter.serve(team);
     return {};
   }
-  check_answer_fits(task, keys);
-  Work work;
-  std::vector<bgv::Ciphertext> sums = counter.count(task.candidates, team, work);
+  check_answer_fits(query.candidates, keys);
+  QueryAnswer answer{.database = query.database, .length = query.candidates.length()};
+  answer.sums = counter.count(query.candidates, team, answer.work);
+  answer.ranks = ranks == nullptr ? 1 : ranks->size();
   counter.end();
-  return write_answer(server, task, keys, std::move(sums), work,
-                      ranks == nullptr ? 1 : ranks->size());
+  write_value(server / kAnswer, FileKind::answer, answer);
+  return report_of(query.candidates, keys.context->parameters(), answer.work);
 }
 
 DecryptedAnswer decrypt_answer(const Folder& client, const Folder& server, int threads) {
@@ -308,8 +279,8 @@ DecryptedAnswer decrypt_answer(const Folder& client, const Folder& server, int t
     state.decrypt_seconds += watch.lap();
     write_value(client / kState, FileKind::state, state, kOwnerOnly);
   }
-  const NextQuery next = ask(owner, server, state.database, apriori);
-  return {.next = next, .result = result_of(state, owner, apriori)};
+  return {.next = ask(owner, server, state.database, apriori),
+          .result = result_of(state, owner, apriori)};
 }
 
 }  // namespace tabane::mine

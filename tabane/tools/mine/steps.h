@@ -31,15 +31,12 @@ using Folder = std::filesystem::path;
 // The client's question: which itemsets to count, by the places of their items.
 struct Query {
   DatabaseId database{};
-  std::uint64_t length = 0;
-  std::vector<Item> items;  // of all candidates
+  Itemsets candidates;
 
-  auto fields() { return std::tie(database, length, items); }
-
-  static Query of(const DatabaseId& database, const Itemsets& candidates);
-  // throws: core::UsageError if these are not itemsets of one length in lexicographic order.
-  Itemsets candidates() const;
+  auto fields() { return std::tie(database, candidates); }
 };
+// throws: core::UsageError unless a query has itemsets of one length in lexicographic order.
+void check_candidates(const Itemsets& candidates);
 
 // The server's answer to it.
 struct QueryAnswer {
@@ -77,30 +74,27 @@ struct ClientState {
 // throws: core::UsageError, also if there are keys already; core::SystemError.
 Encryption make_keys(const Folder& client, const Folder& server, const KeySpec& spec);
 
-struct NextQuery {
+// A query that was asked, or counted.
+struct QueryReport {
   std::size_t length = 0, candidates = 0;  // 0: nothing is left to ask
   bool insecure = false;                   // parameters
+  Work work = {};                          // of counting
 };
 // For keys.most_length of encrypt_database(): the length that the keys are made for.
 inline constexpr std::size_t of_keys = 0;
 // Encrypts the items that are frequent by themselves. The keys must suffice for the request's
 // most_length; its other key options do not count. Returns the first query. throws: as
 // write_database(), mine_encrypted().
-NextQuery encrypt_database(const Folder& client, const Folder& server, const FimiFile& file,
-                           const MineRequest& request);
+QueryReport encrypt_database(const Folder& client, const Folder& server, const FimiFile& file,
+                             const MineRequest& request);
 
-struct CountedQuery {
-  std::size_t length = 0, candidates = 0;
-  bool insecure = false;
-  Work work;
-};
 // ranks: null, or those that all call it and read the folder; only rank 0 returns what was counted.
 // throws: core::UsageError, core::Error or core::SystemError naming a file; core::UsageError before
 // it counts if memory does not hold the answer; as Server::count().
-CountedQuery count_query(const Folder& server, const Workers& workers, comm::Comm* ranks = nullptr);
+QueryReport count_query(const Folder& server, const Workers& workers, comm::Comm* ranks = nullptr);
 
 struct DecryptedAnswer {
-  NextQuery next;
+  QueryReport next;
   MineResult result;  // so far
 };
 // throws: as above; core::UsageError if the answer is to another query.

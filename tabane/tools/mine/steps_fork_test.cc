@@ -7,7 +7,6 @@
 
 #include "tabane/comm/collectives.h"
 #include "tabane/comm/launch.h"
-#include "tabane/core/error.h"
 #include "tabane/core/file.h"
 #include "tabane/core/files_test.h"
 #include "tabane/core/temporary_file.h"
@@ -43,10 +42,10 @@ class Steps : public testing::Test {
   KeySpec spec() const {
     return {.most_length = 4, .transactions = 1000, .degree = 128, .allow_insecure = true};
   }
-  NextQuery encrypted() {
+  QueryReport encrypted() {
     return encrypt_database(client(), server(), FimiFile(shop()), request());
   }
-  CountedQuery counted(int threads = 1) const {
+  QueryReport counted(int threads = 1) const {
     return count_query(server(), {.processes = 1, .threads = threads});
   }
   MineResult plain() const { return mine_plain(FimiFile(shop()), request()); }
@@ -62,9 +61,9 @@ class Steps : public testing::Test {
 
 TEST_F(Steps, FindWhatPlainMiningFinds) {
   keys();
-  NextQuery asked = encrypted();
+  QueryReport asked = encrypted();
   MineResult found;
-  for (std::size_t length = 1; asked.length > 0; ++length) {
+  for (std::size_t length = 1; asked.candidates > 0; ++length) {
     EXPECT_EQ(asked.length, length);
     EXPECT_EQ(counted(2).candidates, asked.candidates);
     const DecryptedAnswer done = decrypt_answer(client(), server(), 2);
@@ -320,9 +319,9 @@ TEST_F(Steps, WithoutALengthItIsThatOfTheKeys) {
   keys();
   MineRequest open = request();
   open.keys.most_length = of_keys;
-  NextQuery asked = encrypt_database(client(), server(), FimiFile(shop()), open);
+  QueryReport asked = encrypt_database(client(), server(), FimiFile(shop()), open);
   MineResult found;
-  while (asked.length > 0) {
+  while (asked.candidates > 0) {
     counted(2);
     const DecryptedAnswer done = decrypt_answer(client(), server(), 2);
     asked = done.next;

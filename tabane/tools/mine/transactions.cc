@@ -155,39 +155,6 @@ std::string with_numbers(std::string_view text, char between, std::vector<std::s
   return out;
 }
 
-}  // namespace
-
-FimiFile::FimiFile(const std::string& path, char between_words)
-    : name_(path == "-" ? "standard input" : path) {
-  const int opened = path == "-" ? ::fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, 0)
-                                 : ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
-  if (opened < 0) throw core::SystemError("open", name_, errno);
-  file_.reset(opened);
-  in_memory_ = between_words != 0 || !can_be_read_twice(opened, name_);
-  if (in_memory_) bytes_ = core::read_to_end(opened, name_);
-  if (between_words == 0) return;
-  item_names_.between = between_words;
-  bytes_ = with_numbers(bytes_, between_words, item_names_.words);
-}
-
-void FimiFile::for_each(const std::function<void(std::span<const Item>)>& take) const {
-  Parser parser(name_, take);
-  if (in_memory_) {
-    parser.parse(bytes_);
-    return parser.end();
-  }
-  std::vector<char> buffer(kInputBuffer);
-  std::uint64_t at = 0;
-  for (std::size_t got = 0;
-       (got = core::read_all_at(file_.get(), buffer.data(), buffer.size(), at, name_)) > 0;
-       at += got) {
-    parser.parse({buffer.data(), got});
-  }
-  parser.end();
-}
-
-namespace {
-
 constexpr std::size_t kWordsOfLine = 8;  // an item begins at a cache line
 
 std::size_t words_of(std::size_t transactions) {
@@ -236,6 +203,35 @@ class Counts {
 
 }  // namespace
 
+FimiFile::FimiFile(const std::string& path, char between_words)
+    : name_(path == "-" ? "standard input" : path) {
+  const int opened = path == "-" ? ::fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, 0)
+                                 : ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
+  if (opened < 0) throw core::SystemError("open", name_, errno);
+  file_.reset(opened);
+  in_memory_ = between_words != 0 || !can_be_read_twice(opened, name_);
+  if (in_memory_) bytes_ = core::read_to_end(opened, name_);
+  if (between_words == 0) return;
+  item_names_.between = between_words;
+  bytes_ = with_numbers(bytes_, between_words, item_names_.words);
+}
+
+void FimiFile::for_each(const std::function<void(std::span<const Item>)>& take) const {
+  Parser parser(name_, take);
+  if (in_memory_) {
+    parser.parse(bytes_);
+    return parser.end();
+  }
+  std::vector<char> buffer(kInputBuffer);
+  std::uint64_t at = 0;
+  for (std::size_t got = 0;
+       (got = core::read_all_at(file_.get(), buffer.data(), buffer.size(), at, name_)) > 0;
+       at += got) {
+    parser.parse({buffer.data(), got});
+  }
+  parser.end();
+}
+
 Bitmaps::Bitmaps(std::vector<Item> names, std::size_t transactions)
     : names_(std::move(names)),
       transactions_(transactions),
@@ -271,7 +267,7 @@ Bitmaps read_bitmaps(const FimiFile& file, const ItemCounts& counts, std::uint64
     for (const Item item : items) {
       at = std::lower_bound(at, names.end(), item);
       if (at == names.end()) break;
-      if (*at == item) bitmaps.set(static_cast<std::size_t>(at - names.begin()), transaction);
+      if (*at == item) bitmaps.set(at - names.begin(), transaction);
     }
     ++transaction;
   });

@@ -33,7 +33,14 @@ class Itemsets {
   void push_back(std::span<const Item> itemset) {
     items_.insert(items_.end(), itemset.begin(), itemset.end());
   }
+  // Returns those from begin to end - 1.
+  Itemsets part(std::size_t begin, std::size_t end) const {
+    Itemsets some(length_);
+    some.push_back(items().subspan(begin * length_, (end - begin) * length_));
+    return some;
+  }
   std::span<const Item> items() const { return items_; }  // of all, one after the other
+  auto fields() { return std::tie(length_, items_); }
 
   bool operator==(const Itemsets&) const = default;
 
@@ -41,12 +48,6 @@ class Itemsets {
   std::size_t length_ = 0;
   std::vector<Item> items_;
 };
-
-inline Itemsets some_of(const Itemsets& all, std::size_t begin, std::size_t end) {
-  Itemsets some(all.length());
-  for (std::size_t i = begin; i < end; ++i) some.push_back(all[i]);
-  return some;
-}
 
 // How many transactions hold all items of an itemset.
 struct Supported {

@@ -153,12 +153,6 @@ struct GenerateOptions {
   GenerateSettings settings;
 };
 
-void run_generate(const GenerateOptions& options) {
-  mine::check(options.settings);
-  if (options.file != "-") require_writable_file("", options.file);
-  mine::write_generated(options.settings, options.file);
-}
-
 Definition define_generate() {
   const auto options = std::make_shared<GenerateOptions>();
   GenerateSettings& settings = options->settings;
@@ -179,7 +173,9 @@ Definition define_generate() {
             "No patterns: each item is in a transaction with probability X"},
            {"--seed N", &settings.seed, "The same seed gives the same file (default 1)"}},
           [options](const Given&) {
-            run_generate(*options);
+            mine::check(options->settings);
+            if (options->file != "-") require_writable_file("", options->file);
+            mine::write_generated(options->settings, options->file);
             return kOk;
           }};
 }

@@ -26,9 +26,9 @@ struct Folders {
 
 constexpr const char* kMark = "INSECURE PARAMETERS\n";
 
-std::string text_of(const NextQuery& asked, const Folders& folders) {
+std::string text_of(const QueryReport& asked, const Folders& folders) {
   const char* const mark = asked.insecure ? kMark : "";
-  if (asked.length == 0) return fmt::format("{}nothing is left to count\n", mark);
+  if (asked.candidates == 0) return fmt::format("{}nothing is left to count\n", mark);
   return fmt::format("{}{}/query asks for {} candidates of {}\n", mark, printable(folders.server),
                      core::grouped(asked.candidates), items_text(asked.length));
 }
@@ -89,7 +89,7 @@ Definition define_encrypt() {
           [options](const Given&) {
             make_memory_unreadable();
             const Folders& folders = options->folders;
-            const NextQuery asked = encrypt_database(
+            const QueryReport asked = encrypt_database(
                 folders.client, folders.server,
                 FimiFile(options->request.database, options->request.between_words),
                 options->request);
@@ -108,7 +108,7 @@ int run_count(const CountOptions& options) {
   if (comm::is_one_of_several()) check_for_ranks(options.workers);
   return with_ranks(
       [&](comm::Comm* ranks) {
-        const CountedQuery counted = count_query(server, options.workers, ranks);
+        const QueryReport counted = count_query(server, options.workers, ranks);
         fmt::print(
             "{}{}/answer has the counts of {} candidates of {}: {} products, {} key "
             "switches, {}\n",
@@ -138,7 +138,7 @@ void run_decrypt(const DecryptOptions& options) {
   const Folders& folders = options.folders;
   const DecryptedAnswer done =
       decrypt_answer(folders.client, folders.server, options.workers.threads);
-  if (done.next.length == 0) return options.output.write(done.result);
+  if (done.next.candidates == 0) return options.output.write(done.result);
   if (!options.output.quiet) fmt::print("{}", text_of(done.next, folders));
 }
 

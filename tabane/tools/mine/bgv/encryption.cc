@@ -21,8 +21,7 @@ Encoder::Encoder(SharedContext context) : context_(std::move(context)), position
   }
 }
 
-template <class T>
-Plaintext Encoder::encode_slots(std::span<const T> slots) const {
+Plaintext Encoder::encode(std::span<const std::uint64_t> slots) const {
   const std::uint64_t t = context_->plaintext_modulus().value();
   if (slots.size() > this->slots()) {
     throw core::UsageError("a plaintext has {} slots, not {}", this->slots(), slots.size());
@@ -37,11 +36,6 @@ Plaintext Encoder::encode_slots(std::span<const T> slots) const {
   context_->plaintext_ntt().inverse(plaintext.coefficients);
   return plaintext;
 }
-
-Plaintext Encoder::encode(std::span<const std::uint64_t> slots) const {
-  return encode_slots(slots);
-}
-Plaintext Encoder::encode(std::span<const std::uint8_t> slots) const { return encode_slots(slots); }
 
 std::vector<std::uint64_t> Encoder::decode(const Plaintext& plaintext) const {
   TABANE_ASSERT(plaintext.coefficients.size() == slots());
@@ -71,6 +65,17 @@ void message_and_error(const Context& context, std::size_t prime, const Plaintex
   context.ntt(prime).forward(out);
 }
 
+void check(const SecretKey& key, const CiphertextView& c) {
+  const Context& context = *key.context();
+  if (c.key != key.id()) {
+    throw core::UsageError("the ciphertext was made with another key than the one at hand");
+  }
+  if (c.degree != context.degree() || c.primes == 0 || c.primes > context.primes() ||
+      c.components < 2 || c.components > 3) {
+    throw core::UsageError("the ciphertext is for other parameters than the key");
+  }
+}
+
 }  // namespace
 
 Ciphertext encrypt(const SecretKey& key, const Plaintext& plaintext, RandomStream random) {
@@ -94,21 +99,6 @@ Ciphertext encrypt(const SecretKey& key, const Plaintext& plaintext, RandomStrea
   }
   return c;
 }
-
-namespace {
-
-void check(const SecretKey& key, const CiphertextView& c) {
-  const Context& context = *key.context();
-  if (c.key != key.id()) {
-    throw core::UsageError("the ciphertext was made with another key than the one at hand");
-  }
-  if (c.degree != context.degree() || c.primes == 0 || c.primes > context.primes() ||
-      c.components < 2 || c.components > 3) {
-    throw core::UsageError("the ciphertext is for other parameters than the key");
-  }
-}
-
-}  // namespace
 
 Words phase_of(const SecretKey& key, const CiphertextView& c) {
   check(key, c);

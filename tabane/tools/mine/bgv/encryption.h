@@ -19,17 +19,13 @@ class Encoder {
   explicit Encoder(SharedContext context);
 
   std::size_t slots() const { return context_->degree(); }
-  // slots: at most N, each below t; missing ones are 0. throw: core::UsageError.
+  // slots: at most N, each below t; missing ones are 0. throws: core::UsageError.
   Plaintext encode(std::span<const std::uint64_t> slots) const;
-  Plaintext encode(std::span<const std::uint8_t> slots) const;
   std::vector<std::uint64_t> decode(const Plaintext& plaintext) const;
   // Returns the sum of the slots, not reduced. cost: as decode().
   std::uint64_t sum(const Plaintext& plaintext) const;
 
  private:
-  template <class T>
-  Plaintext encode_slots(std::span<const T> slots) const;
-
   SharedContext context_;
   std::vector<std::uint32_t> positions_;  // in the transform's order, by slot
 };

@@ -41,8 +41,6 @@ TEST(BgvEncoder, RoundTripsAndPads) {
   std::ranges::copy(few, padded.begin());
   EXPECT_EQ(m.encoder.decode(m.encoder.encode(few)), padded);
   EXPECT_EQ(m.encoder.sum(m.encoder.encode(few)), std::accumulate(few.begin(), few.end(), 0u));
-  const std::vector<std::uint8_t> bits{1, 0, 1};
-  EXPECT_EQ(m.encoder.sum(m.encoder.encode(bits)), 2u);
 }
 
 TEST(BgvEncoder, RefusesWhatDoesNotFit) {
@@ -158,7 +156,7 @@ TEST(BgvEvaluator, NoiseStaysWithinTheEstimateAtEveryStep) {
     for (const std::uint64_t t : {65537u, 1943425u}) {
       const Material m(
           Parameters::choose({.depth = depth, .least_plaintext_modulus = t, .values = 1943424}));
-      SCOPED_TRACE(m.context->parameters().text());
+      SCOPED_TRACE(m.context->degree());
       Slots expected = m.random(1);
       Ciphertext prefix = m.encrypt(expected, 5);
       for (int level = 1; level <= depth; ++level) {

@@ -37,6 +37,44 @@ std::uint64_t little_endian(const std::uint8_t* bytes) {
   return word;
 }
 
+// b = t e - a s, with the same small e modulo each modulus.
+void mask(const SecretKey& secret, std::span<const std::int8_t> errors, std::size_t modulus,
+          ConstResidues a, Residues b) {
+  const Context& context = *secret.context();
+  const Modulus& q = context.modulus(modulus);
+  lift(q, errors, context.plaintext_modulus().value(), b);
+  context.ntt(modulus).forward(b);
+  Words product(context.degree());  // a s, from which s follows
+  const crypto::WipedAtEnd end(product);
+  multiply(q, a, secret.values(modulus), product);
+  subtract(q, b, product, b);
+}
+
+// from: the secret that is led to s, as values, [prime][N].
+KeySwitchKey switch_key(const SecretKey& secret, const Words& from, RandomStream& random) {
+  const Context& context = *secret.context();
+  const std::size_t n = context.degree(), digits = context.primes(), moduli = context.moduli();
+  KeySwitchKey key{
+      .seed = random.seed(), .b = Words(digits * moduli * n), .a = Words(digits * moduli * n)};
+  expand(context, key.seed, digits, moduli, key.a);
+  std::vector<std::int8_t> errors(n);
+  Words scaled(n);  // P s^2, or P s rotated
+  const crypto::WipedAtEnd end_of_errors(errors), end_of_scaled(scaled);
+  for (std::size_t digit = 0; digit < digits; ++digit) {
+    draw_errors(random, errors);
+    for (std::size_t j = 0; j < moduli; ++j) {
+      const std::size_t at = (digit * moduli + j) * n;
+      mask(secret, errors, j, std::span(key.a).subspan(at, n), std::span(key.b).subspan(at, n));
+    }
+    const Modulus& q = context.modulus(digit);
+    const Residues b = std::span(key.b).subspan((digit * moduli + digit) * n, n);
+    scale(q, std::span(from).subspan(digit * n, n), q.reduce(context.parameters().special_prime()),
+          scaled);
+    add(q, b, scaled, b);
+  }
+  return key;
+}
+
 }  // namespace
 
 KeyId fresh_key_id() {
@@ -109,48 +147,6 @@ void draw_errors(RandomStream& random, std::span<std::int8_t> values) {
     }
   }
 }
-
-namespace {
-
-// b = t e - a s, with the same small e modulo each modulus.
-void mask(const SecretKey& secret, std::span<const std::int8_t> errors, std::size_t modulus,
-          ConstResidues a, Residues b) {
-  const Context& context = *secret.context();
-  const Modulus& q = context.modulus(modulus);
-  lift(q, errors, context.plaintext_modulus().value(), b);
-  context.ntt(modulus).forward(b);
-  Words product(context.degree());  // a s, from which s follows
-  const crypto::WipedAtEnd end(product);
-  multiply(q, a, secret.values(modulus), product);
-  subtract(q, b, product, b);
-}
-
-// from: the secret that is led to s, as values, [prime][N].
-KeySwitchKey switch_key(const SecretKey& secret, const Words& from, RandomStream& random) {
-  const Context& context = *secret.context();
-  const std::size_t n = context.degree(), digits = context.primes(), moduli = context.moduli();
-  KeySwitchKey key{
-      .seed = random.seed(), .b = Words(digits * moduli * n), .a = Words(digits * moduli * n)};
-  expand(context, key.seed, digits, moduli, key.a);
-  std::vector<std::int8_t> errors(n);
-  Words scaled(n);  // P s^2, or P s rotated
-  const crypto::WipedAtEnd end_of_errors(errors), end_of_scaled(scaled);
-  for (std::size_t digit = 0; digit < digits; ++digit) {
-    draw_errors(random, errors);
-    for (std::size_t j = 0; j < moduli; ++j) {
-      const std::size_t at = (digit * moduli + j) * n;
-      mask(secret, errors, j, std::span(key.a).subspan(at, n), std::span(key.b).subspan(at, n));
-    }
-    const Modulus& q = context.modulus(digit);
-    const Residues b = std::span(key.b).subspan((digit * moduli + digit) * n, n);
-    scale(q, std::span(from).subspan(digit * n, n), q.reduce(context.parameters().special_prime()),
-          scaled);
-    add(q, b, scaled, b);
-  }
-  return key;
-}
-
-}  // namespace
 
 SecretKey SecretKey::generate(const SharedContext& context, const KeyId& id, RandomStream random) {
   std::vector<std::int8_t> coefficients(context->degree());

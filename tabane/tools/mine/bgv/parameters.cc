@@ -94,6 +94,14 @@ std::optional<Parameters> with_degree(const Computation& computation, std::size_
   return std::nullopt;
 }
 
+constexpr double kTernaryVariance = 2.0 / 3;
+
+// log2 sqrt(2^2a + 2^2b).
+double together(double a, double b) {
+  const double most = std::fmax(a, b), least = std::fmin(a, b);
+  return most + 0.5 * std::log2(1 + std::exp2(2 * (least - most)));
+}
+
 }  // namespace
 
 Parameters::Parameters(ParameterValues values) : values_(std::move(values)) {
@@ -113,17 +121,6 @@ double Parameters::modulus_bits() const {
 }
 
 bool Parameters::secure() const { return modulus_bits() <= max_modulus_bits(degree()); }
-
-std::string Parameters::text() const {
-  const std::string limit =
-      max_modulus_bits(degree()) == 0
-          ? std::string("the security table does not have this degree")
-          : fmt::format("128-bit security needs at most {}", max_modulus_bits(degree()));
-  return fmt::format("N = {}, t = {}, {} prime{}{}, {:.1f} bits ({}){}", degree(),
-                     plaintext_modulus(), primes().size(), primes().size() == 1 ? "" : "s",
-                     has_special_prime() ? " and a special one" : "", modulus_bits(), limit,
-                     secure() ? "" : ", INSECURE");
-}
 
 Parameters Parameters::choose(const Computation& computation) {
   if (computation.depth < 1 || computation.depth > 12) {
@@ -190,18 +187,6 @@ int max_modulus_bits(std::size_t degree) {
   }
   return 0;
 }
-
-namespace {
-
-constexpr double kTernaryVariance = 2.0 / 3;
-
-// log2 sqrt(2^2a + 2^2b).
-double together(double a, double b) {
-  const double most = std::fmax(a, b), least = std::fmin(a, b);
-  return most + 0.5 * std::log2(1 + std::exp2(2 * (least - most)));
-}
-
-}  // namespace
 
 NoiseModel::NoiseModel(std::size_t degree, std::uint64_t plaintext_modulus)
     : n_(static_cast<double>(degree)),

@@ -6,7 +6,6 @@
 #include <cstdint>
 #include <memory>
 #include <span>
-#include <string>
 #include <tuple>
 #include <vector>
 
@@ -66,10 +65,6 @@ class Parameters {
 
   double modulus_bits() const;  // log2 of the product of all primes, the special one included
   bool secure() const;          // by the security table, 128 bits
-
-  // Returns "N = 4096, t = 65537, 2 primes, 99.9 bits (128-bit security needs at most 106)"; the
-  // text of insecure ones ends in "INSECURE".
-  std::string text() const;
 
  private:
   ParameterValues values_;
