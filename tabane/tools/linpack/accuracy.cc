@@ -68,6 +68,18 @@ double largest_right_side(const Layout& layout, const System& system) {
   return largest(b);
 }
 
+double sum_of_magnitudes(std::span<const double> x) {
+  double sum = 0;
+  for (const double value : x) sum += std::abs(value);
+  return std::isnan(sum) ? std::numeric_limits<double>::infinity() : sum;
+}
+
+// Returns where |x| is largest.
+std::size_t peak(std::span<const double> x) {
+  const auto less = [](double a, double b) { return std::abs(a) < std::abs(b); };
+  return static_cast<std::size_t>(std::ranges::max_element(x, less) - x.begin());
+}
+
 }  // namespace
 
 Verified verify(comm::Grid& grid, const Layout& layout, const System& system,
@@ -96,8 +108,8 @@ LuFactors::LuFactors(comm::Grid& grid, const Layout& layout, LocalMatrix& matrix
       layout_(layout),
       matrix_(matrix),
       pivots_(pivots),
-      taken_(static_cast<std::size_t>(layout.n)),
-      rows_(static_cast<std::size_t>(layout.local_rows)) {}
+      taken_(layout.n),
+      rows_(layout.local_rows) {}
 
 LuFactors::LocalPanel LuFactors::panel(int number) const {
   const int first = layout_.first_of(number), width = layout_.width_of(number);
@@ -193,22 +205,6 @@ void LuFactors::solve_transposed(std::span<double> x) {
     for (int row = at.first + at.width; row-- > at.first;) exchange(row, x);
   }
 }
-
-namespace {
-
-double sum_of_magnitudes(std::span<const double> x) {
-  double sum = 0;
-  for (const double value : x) sum += std::abs(value);
-  return std::isnan(sum) ? std::numeric_limits<double>::infinity() : sum;
-}
-
-// Returns where |x| is largest.
-std::size_t peak(std::span<const double> x) {
-  const auto less = [](double a, double b) { return std::abs(a) < std::abs(b); };
-  return static_cast<std::size_t>(std::ranges::max_element(x, less) - x.begin());
-}
-
-}  // namespace
 
 // The sum of |B x| is convex in x, so its largest value over sums of |x| of 1 is at a unit vector:
 // each step goes to the one to which the gradient, B^T sign(B x), points.

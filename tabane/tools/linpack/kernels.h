@@ -1,5 +1,5 @@
-// The innermost loops of the elimination: leaf.cc factorises a few columns that fit into a cache,
-// triangle.cc solves with the triangle of a panel.
+// The innermost loops of the elimination: factorise a few columns that fit into a cache, and solve
+// with the triangle of a panel.
 #pragma once
 
 #include <cstddef>

@@ -14,7 +14,7 @@ namespace {
 using Row = std::vector<double>;
 
 Row row_of(Panel& panel, int row) {
-  Row values(static_cast<std::size_t>(panel.width()));
+  Row values(panel.width());
   for (int j = 0; j < panel.width(); ++j) values[j] = *panel.lower(row, j);
   return values;
 }
@@ -40,7 +40,7 @@ void take_pivot_row(comm::Grid& grid, const Layout& layout, Panel& panel, int co
                                              layout.rows.global(panel.first_row() + candidate));
   const int top_rank = layout.rows.owner_of_index(panel.first());
   panel.set_pivot(column, static_cast<int>(best.index));
-  Row pivot_row(static_cast<std::size_t>(panel.width())), top_row;
+  Row pivot_row(panel.width()), top_row;
   if (panel.has_diagonal()) top_row = row_of(panel, column);
   const bool is_mine = best.rank == ranks.rank();
   if (is_mine) pivot_row = row_of(panel, candidate);
@@ -87,59 +87,57 @@ class Factorisation {
   }
 
  private:
-  void leaf(int first, int count);
-  void exchange_in(int first_column, int count, int first, int steps);
+  // With one row of ranks only the leaf's own columns are exchanged at once, the others all
+  // together when it is done.
+  void leaf(int first, int count) {
+    const bool alone = grid_.rows() == 1;
+    int above = panel_.rows_of_top(first);
+    Pivot found = find_pivot(panel_.lower(above, first), panel_.rows() - above);
+    for (int column = first; column < first + count; ++column) {
+      if (alone) {
+        panel_.set_pivot(column, panel_.first() + above + found.row);
+        exchange_in(first, count, column, 1);
+      } else {
+        const auto in = steps_.in(kPivot);
+        take_pivot_row(grid_, layout_, panel_, column, found);
+      }
+      const double pivot = *panel_.top(column, column);
+      std::array<double, kLeafColumns> u{};
+      const int right = first + count - column - 1;
+      for (int i = 0; i < right; ++i) u[i] = *panel_.top(column, column + 1 + i);
+      above = panel_.rows_of_top(column + 1);
+      const int below = panel_.rows() - above;
+      grid_.all().compute(solver::pass(below * (right + 1.0), 2, 16));
+      if (pivot != 0) {
+        found =
+            eliminate(panel_.lower(above, column), panel_.ld(), below, right + 1, pivot, u.data());
+      } else {  // and so are all elements below it
+        if (panel_.defect() < 0) panel_.set_defect(panel_.first() + column);
+        if (right > 0) found = find_pivot(panel_.lower(above, column + 1), below);
+      }
+    }
+    if (!alone) return;
+    const auto in = steps_.in(kPivot);
+    exchange_in(0, first, first, count);
+    exchange_in(first + count, panel_.width() - first - count, first, count);
+  }
+
+  // Exchanges pairs of rows in some columns, as steps first … first + steps - 1 chose them; for one
+  // row of ranks.
+  void exchange_in(int first_column, int count, int first, int steps) {
+    for (int column = first_column; column < first_column + count; ++column) {
+      for (int i = first; i < first + steps; ++i) {
+        std::swap(*panel_.lower(i, column),
+                  *panel_.lower(panel_.pivot(i) - panel_.first(), column));
+      }
+    }
+  }
 
   comm::Grid& grid_;
   const Layout& layout_;
   Panel& panel_;
   comm::Steps& steps_;
 };
-
-// Exchanges pairs of rows in some columns, as steps first … first + steps - 1 chose them; for one
-// row of ranks.
-void Factorisation::exchange_in(int first_column, int count, int first, int steps) {
-  for (int column = first_column; column < first_column + count; ++column) {
-    for (int i = first; i < first + steps; ++i) {
-      std::swap(*panel_.lower(i, column), *panel_.lower(panel_.pivot(i) - panel_.first(), column));
-    }
-  }
-}
-
-// With one row of ranks only the leaf's own columns are exchanged at once, the others all together
-// when it is done.
-void Factorisation::leaf(int first, int count) {
-  const bool alone = grid_.rows() == 1;
-  int above = panel_.rows_of_top(first);
-  Pivot found = find_pivot(panel_.lower(above, first), panel_.rows() - above);
-  for (int column = first; column < first + count; ++column) {
-    if (alone) {
-      panel_.set_pivot(column, panel_.first() + above + found.row);
-      exchange_in(first, count, column, 1);
-    } else {
-      const auto in = steps_.in(kPivot);
-      take_pivot_row(grid_, layout_, panel_, column, found);
-    }
-    const double pivot = *panel_.top(column, column);
-    std::array<double, kLeafColumns> u{};
-    const int right = first + count - column - 1;
-    for (int i = 0; i < right; ++i) u[i] = *panel_.top(column, column + 1 + i);
-    above = panel_.rows_of_top(column + 1);
-    const int below = panel_.rows() - above;
-    grid_.all().compute(solver::pass(below * (right + 1.0), 2, 16));
-    if (pivot != 0) {
-      found =
-          eliminate(panel_.lower(above, column), panel_.ld(), below, right + 1, pivot, u.data());
-    } else {  // and so are all elements below it
-      if (panel_.defect() < 0) panel_.set_defect(panel_.first() + column);
-      if (right > 0) found = find_pivot(panel_.lower(above, column + 1), below);
-    }
-  }
-  if (!alone) return;
-  const auto in = steps_.in(kPivot);
-  exchange_in(0, first, first, count);
-  exchange_in(first + count, panel_.width() - first - count, first, count);
-}
 
 }  // namespace
 

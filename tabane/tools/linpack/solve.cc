@@ -20,54 +20,64 @@ double bytes_of(double n, int block, comm::GridShape grid, bool from_file) {
   return bytes_needed(n, block, grid.rows, grid.columns) + file;
 }
 
-}  // namespace
-
-// Measured on two ranks; other grids as if each had two ranks' share of columns.
-int default_block(int n, comm::GridShape grid) {
-  const int of_two = static_cast<int>(2LL * n / std::max(grid.rows, grid.columns));
-  if (of_two <= 1200) return 48;
-  if (of_two <= 2500) return 64;
-  if (of_two <= 3500) return 96;
-  return of_two <= 6000 ? 128 : 192;
-}
-
-int default_size(int ranks, double memory) {
-  constexpr double kOfTwo = 8000;
-  const double of_time = kOfTwo * std::cbrt(ranks / 2.0);
-  const double of_memory = std::sqrt(memory / 8 / sizeof(double));
-  const int n = static_cast<int>(std::min({of_time, of_memory, double{kMostEquations}}));
-  return n < 1000 ? n : n / 500 * 500;
-}
-
-int largest_that_fits(double memory, int block, comm::GridShape grid, bool from_file) {
-  int fits = 0, too_large = kMostEquations + 1;
-  while (too_large - fits > 1) {
-    const int n = fits + (too_large - fits) / 2;
-    (bytes_of(n, block, grid, from_file) <= memory ? fits : too_large) = n;
-  }
-  return fits;
-}
-
-void require_memory(int n, int block, comm::GridShape grid, double memory, bool from_file) {
-  solver::require_memory(
-      bytes_of(n, block, grid, from_file), memory, [&](const auto& needed, const auto& usable) {
-        return fmt::format("{} equations need {}, and there are {}: the largest n that fits is {}",
-                           n, needed, usable, largest_that_fits(memory, block, grid, from_file));
-      });
-}
-
-namespace {
-
 // Back substitution in the triangle that the elimination leaves.
 class Substitution {
  public:
-  Substitution(comm::Grid& grid, const Layout& layout, LocalMatrix& matrix);
+  Substitution(comm::Grid& grid, const Layout& layout, LocalMatrix& matrix)
+      : grid_(grid),
+        layout_(layout),
+        matrix_(matrix),
+        sum_(layout.local_rows),
+        x_(layout.local_columns) {
+    if (layout.columns.owner_of_index(layout.n) != grid.my_column()) return;
+    std::copy_n(matrix.at(0, layout.columns.count_before(layout.n)), sum_.size(), sum_.begin());
+  }
 
-  std::vector<double> run();
+  // The next block waits only for the part of this one's columns that is in its rows; what they do
+  // to the rows above is done while the next block's ranks solve it.
+  std::vector<double> run() {
+    for (int number = layout_.panels() - 1; number >= 0; --number) {
+      solve_block(number);
+      subtract(number, rows_before(number - 1), rows_before(number));
+      if (number + 1 < layout_.panels()) subtract(number + 1, 0, rows_before(number));
+    }
+    return whole();
+  }
 
  private:
-  void solve_block(int number);
-  void subtract(int number, int first_row, int end_row);
+  // Solves for the block's part of x, and brings it to the ranks of its column.
+  void solve_block(int number) {
+    const int width = layout_.width_of(number), row = row_of(number), column = column_of(number);
+    const int first_column = layout_.columns.count_before(layout_.first_of(number));
+    const std::span<double> x = std::span(x_).subspan(
+        first_column, column == grid_.my_column() ? static_cast<std::size_t>(width) : 0);
+    if (row == grid_.my_row()) {
+      const std::span<double> own =
+          std::span(sum_).subspan(rows_before(number), static_cast<std::size_t>(width));
+      if (grid_.columns() > 1) comm::reduce(grid_.row(), own, comm::Operation::sum, column);
+      if (!x.empty()) {
+        std::ranges::copy(own, x.begin());
+        grid_.all().compute(solver::pass(width * width / 2.0, 2));
+        cblas_dtrsv(CblasColMajor, CblasUpper, CblasNoTrans, CblasNonUnit, width,
+                    matrix_.at(rows_before(number), first_column), static_cast<int>(matrix_.ld()),
+                    x.data(), 1);
+      }
+    }
+    if (!x.empty() && grid_.rows() > 1) comm::broadcast(grid_.column(), x, row);
+  }
+
+  // Subtracts the block's columns times its x from local rows [first_row, end_row).
+  // cost: one pass over the rows, which come from memory: an operation for 4 bytes.
+  void subtract(int number, int first_row, int end_row) {
+    if (column_of(number) != grid_.my_column() || first_row >= end_row) return;
+    const int column = layout_.columns.count_before(layout_.first_of(number));
+    grid_.all().compute(
+        solver::pass(static_cast<double>(end_row - first_row) * layout_.width_of(number), 2));
+    cblas_dgemv(CblasColMajor, CblasNoTrans, end_row - first_row, layout_.width_of(number), -1,
+                matrix_.at(first_row, column), static_cast<int>(matrix_.ld()), x_.data() + column,
+                1, 1, sum_.data() + first_row, 1);
+  }
+
   std::vector<double> whole() const;
 
   // Local rows before those of a block.
@@ -85,60 +95,6 @@ class Substitution {
   std::vector<double> sum_;  // this rank's share of y - U x in its rows
   std::vector<double> x_;    // in its columns
 };
-
-Substitution::Substitution(comm::Grid& grid, const Layout& layout, LocalMatrix& matrix)
-    : grid_(grid),
-      layout_(layout),
-      matrix_(matrix),
-      sum_(static_cast<std::size_t>(layout.local_rows)),
-      x_(static_cast<std::size_t>(layout.local_columns)) {
-  if (layout.columns.owner_of_index(layout.n) != grid.my_column()) return;
-  std::copy_n(matrix.at(0, layout.columns.count_before(layout.n)), sum_.size(), sum_.begin());
-}
-
-// Solves for the block's part of x, and brings it to the ranks of its column.
-void Substitution::solve_block(int number) {
-  const int width = layout_.width_of(number), row = row_of(number), column = column_of(number);
-  const int first_column = layout_.columns.count_before(layout_.first_of(number));
-  const std::span<double> x = std::span(x_).subspan(
-      first_column, column == grid_.my_column() ? static_cast<std::size_t>(width) : 0);
-  if (row == grid_.my_row()) {
-    const std::span<double> own =
-        std::span(sum_).subspan(rows_before(number), static_cast<std::size_t>(width));
-    if (grid_.columns() > 1) comm::reduce(grid_.row(), own, comm::Operation::sum, column);
-    if (!x.empty()) {
-      std::ranges::copy(own, x.begin());
-      grid_.all().compute(solver::pass(width * width / 2.0, 2));
-      cblas_dtrsv(CblasColMajor, CblasUpper, CblasNoTrans, CblasNonUnit, width,
-                  matrix_.at(rows_before(number), first_column), static_cast<int>(matrix_.ld()),
-                  x.data(), 1);
-    }
-  }
-  if (!x.empty() && grid_.rows() > 1) comm::broadcast(grid_.column(), x, row);
-}
-
-// Subtracts the block's columns times its x from local rows [first_row, end_row).
-// cost: one pass over the rows, which come from memory: an operation for 4 bytes.
-void Substitution::subtract(int number, int first_row, int end_row) {
-  if (column_of(number) != grid_.my_column() || first_row >= end_row) return;
-  const int column = layout_.columns.count_before(layout_.first_of(number));
-  grid_.all().compute(
-      solver::pass(static_cast<double>(end_row - first_row) * layout_.width_of(number), 2));
-  cblas_dgemv(CblasColMajor, CblasNoTrans, end_row - first_row, layout_.width_of(number), -1,
-              matrix_.at(first_row, column), static_cast<int>(matrix_.ld()), x_.data() + column, 1,
-              1, sum_.data() + first_row, 1);
-}
-
-// The next block waits only for the part of this one's columns that is in its rows; what they do
-// to the rows above is done while the next block's ranks solve it.
-std::vector<double> Substitution::run() {
-  for (int number = layout_.panels() - 1; number >= 0; --number) {
-    solve_block(number);
-    subtract(number, rows_before(number - 1), rows_before(number));
-    if (number + 1 < layout_.panels()) subtract(number + 1, 0, rows_before(number));
-  }
-  return whole();
-}
 
 std::vector<double> Substitution::whole() const {
   std::vector<double> own(x_.begin(), x_.begin() + layout_.columns.count_before(layout_.n));
@@ -180,6 +136,40 @@ void measure_limit(comm::Grid& grid, SolvedSystem& answer) {
 }
 
 }  // namespace
+
+// Measured on two ranks; other grids as if each had two ranks' share of columns.
+int default_block(int n, comm::GridShape grid) {
+  const int of_two = static_cast<int>(2LL * n / std::max(grid.rows, grid.columns));
+  if (of_two <= 1200) return 48;
+  if (of_two <= 2500) return 64;
+  if (of_two <= 3500) return 96;
+  return of_two <= 6000 ? 128 : 192;
+}
+
+int default_size(int ranks, double memory) {
+  constexpr double kOfTwo = 8000;
+  const double of_time = kOfTwo * std::cbrt(ranks / 2.0);
+  const double of_memory = std::sqrt(memory / 8 / sizeof(double));
+  const int n = static_cast<int>(std::min({of_time, of_memory, double{kMostEquations}}));
+  return n < 1000 ? n : n / 500 * 500;
+}
+
+int largest_that_fits(double memory, int block, comm::GridShape grid, bool from_file) {
+  int fits = 0, too_large = kMostEquations + 1;
+  while (too_large - fits > 1) {
+    const int n = fits + (too_large - fits) / 2;
+    (bytes_of(n, block, grid, from_file) <= memory ? fits : too_large) = n;
+  }
+  return fits;
+}
+
+void require_memory(int n, int block, comm::GridShape grid, double memory, bool from_file) {
+  solver::require_memory(
+      bytes_of(n, block, grid, from_file), memory, [&](const auto& needed, const auto& usable) {
+        return fmt::format("{} equations need {}, and there are {}: the largest n that fits is {}",
+                           n, needed, usable, largest_that_fits(memory, block, grid, from_file));
+      });
+}
 
 SolvedSystem solve(comm::Comm& comm, const System& system, const SolveOptions& options) {
   comm::Grid grid(comm, options.grid);

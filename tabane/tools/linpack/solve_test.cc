@@ -5,7 +5,6 @@
 #include <string>
 
 #include "tabane/comm/launch.h"
-#include "tabane/core/error.h"
 #include "tabane/core/text_of_error_test.h"
 
 namespace tabane::linpack {
@@ -20,14 +19,10 @@ TEST(Memory, OfTheLargestThatFitsSuffices) {
     EXPECT_LE(bytes_needed(n, 64, grid.rows, grid.columns), 1e9);
     EXPECT_GT(bytes_needed(n + 1, 64, grid.rows, grid.columns), 1e9);
     EXPECT_NO_THROW(require_memory(n, 64, grid, 1e9));
-    try {
-      require_memory(n + 1, 64, grid, 1e9);
-      ADD_FAILURE() << "one more fits, too";
-    } catch (const core::UsageError& error) {
-      EXPECT_NE(std::string(error.what()).find("largest n that fits is " + std::to_string(n)),
-                std::string::npos)
-          << error.what();
-    }
+    const std::string refusal =
+        core::text_of_error<core::UsageError>([&] { require_memory(n + 1, 64, grid, 1e9); });
+    EXPECT_NE(refusal.find("largest n that fits is " + std::to_string(n)), std::string::npos)
+        << refusal;
   }
 }
 

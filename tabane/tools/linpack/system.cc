@@ -188,6 +188,11 @@ void read_elements(Lines& lines, const Form& form, std::int64_t count, MarketMat
   }
 }
 
+core::Region room_for(std::size_t doubles) {
+  return core::Region(std::max<std::size_t>(doubles, 1) * sizeof(double),
+                      {.pages = core::PageSize::huge_if_large});
+}
+
 }  // namespace
 
 MarketMatrix read_matrix_market(const std::filesystem::path& path,
@@ -215,15 +220,6 @@ MarketMatrix read_matrix_market(const std::filesystem::path& path,
   lines.expect_end();
   return matrix;
 }
-
-namespace {
-
-core::Region room_for(std::size_t doubles) {
-  return core::Region(std::max<std::size_t>(doubles, 1) * sizeof(double),
-                      {.pages = core::PageSize::huge_if_large});
-}
-
-}  // namespace
 
 Layout::Layout(const comm::Grid& grid, int size, int block_size)
     : n(size),

@@ -1,5 +1,7 @@
 #include "tabane/tools/matmul/elements.h"
 
+#include <gmpxx.h>
+
 #include <algorithm>
 #include <limits>
 
@@ -13,12 +15,120 @@ namespace {
 __extension__ typedef unsigned __int128 Wide;
 
 std::uint64_t random_prime(std::uint64_t seed) {
-  mpz_t prime;
-  mpz_init_set_ui(prime, (core::random_bits(seed, 0) >> 4) | (std::uint64_t{1} << 59));
-  mpz_nextprime(prime, prime);
-  const std::uint64_t found = mpz_get_ui(prime);
-  mpz_clear(prime);
-  return found;
+  mpz_class prime = (core::random_bits(seed, 0) >> 4) | (std::uint64_t{1} << 59);
+  mpz_nextprime(prime.get_mpz_t(), prime.get_mpz_t());
+  return prime.get_ui();
+}
+
+constexpr std::int64_t kMostSpread = std::int64_t{1} << 60;
+
+// Copies numbers, which share their digits, with exponents of at most 0. Returns what was
+// subtracted.
+std::int64_t copy_scaled(std::span<const __mpfr_struct> from, std::vector<__mpfr_struct>& to) {
+  std::int64_t most = std::numeric_limits<std::int64_t>::min(), least = -(most + 1);
+  for (const __mpfr_struct& x : from) {
+    if (!mpfr_regular_p(&x)) continue;
+    most = std::max<std::int64_t>(most, x._mpfr_exp);
+    least = std::min<std::int64_t>(least, x._mpfr_exp);
+  }
+  to.assign(from.begin(), from.end());
+  if (most < least) return 0;
+  if (most - least >= kMostSpread) {
+    throw core::Error("numbers of one row or column differ by 2^60 in their exponents");
+  }
+  for (__mpfr_struct& x : to) {
+    if (mpfr_regular_p(&x)) x._mpfr_exp -= most;
+  }
+  return most;
+}
+
+constexpr int kDrawn = 32;
+
+// Returns the weights of the columns' parts; 0 if a column has an infinity or NaN.
+std::vector<std::uint64_t> weights_of(const Operands& operands, const PrimeField& field) {
+  const int parts = operands.parts;
+  std::vector<std::uint64_t> weights;
+  for (int j = 0; j < operands.columns(); ++j) {
+    bool finite = true;
+    for (int part = 0; part < parts; ++part) {
+      const View& b = operands.b[part];
+      for (int k = 0; k < b.rows(); ++k) finite = finite && mpfr_number_p(b.at(k, j)) != 0;
+    }
+    for (int part = 0; part < parts; ++part) {
+      weights.push_back(finite ? field.weight(j * parts + part) : 0);
+    }
+  }
+  return weights;
+}
+
+// Returns b times the weights: the factors of all re(a_ik), then those of all im(a_ik).
+std::vector<std::uint64_t> weigh(const Operands& operands, const PrimeField& field,
+                                 const std::vector<std::uint64_t>& weights) {
+  const auto parts = static_cast<std::size_t>(operands.parts);
+  const auto terms = static_cast<std::size_t>(operands.terms());
+  std::vector<std::uint64_t> sums(parts * terms);
+  const auto add = [&](std::size_t at, std::uint64_t weight, std::uint64_t value) {
+    sums[at] = field.add(sums[at], field.multiply(weight, value));
+  };
+  for (std::size_t k = 0; k < terms; ++k) {
+    for (std::size_t j = 0; j < weights.size() / parts; ++j) {
+      const std::uint64_t re = field.of(operands.b[0].at(static_cast<int>(k), static_cast<int>(j)));
+      add(k, weights[parts * j], re);
+      if (parts == 1) continue;
+      const std::uint64_t im = field.of(operands.b[1].at(static_cast<int>(k), static_cast<int>(j)));
+      add(k, weights[2 * j + 1], im);
+      add(terms + k, weights[2 * j], field.subtract(0, im));
+      add(terms + k, weights[2 * j + 1], re);
+    }
+  }
+  return sums;
+}
+
+bool row_is_wrong(const Operands& operands, const Target& target, const PrimeField& field, int i,
+                  const std::vector<std::uint64_t>& weights,
+                  const std::vector<std::uint64_t>& weighed, std::uint64_t sketch) {
+  const auto terms = static_cast<std::size_t>(operands.terms());
+  std::uint64_t expected = 0, found = sketch;
+  for (int part = 0; part < operands.parts; ++part) {
+    const View& a = operands.a[part];
+    for (std::size_t k = 0; k < terms; ++k) {
+      const mpfr_srcptr x = a.at(i, static_cast<int>(k));
+      if (!mpfr_number_p(x)) return false;
+      expected = field.add(
+          expected,
+          field.multiply(field.of(x), weighed[static_cast<std::size_t>(part) * terms + k]));
+    }
+    for (int j = 0; j < operands.columns(); ++j) {
+      const auto at = static_cast<std::size_t>(j * operands.parts + part);
+      if (weights[at] == 0) continue;
+      found = field.add(found, field.multiply(weights[at], field.of(target.at(i, j, part))));
+    }
+  }
+  return expected != found;
+}
+
+int wrong_of_drawn(const Operands& operands, const Target& target, std::uint64_t seed) {
+  if (operands.rows() == 0 || operands.columns() == 0) return 0;
+  const WidestRange widest;
+  Matrix once(1, 1, target.c[0]->bits());
+  ExactSum sum;
+  std::vector<__mpfr_struct> x, y;
+  int wrong = 0;
+  for (std::uint64_t n = 0; n < kDrawn; ++n) {
+    const auto draw = [&](std::uint64_t which, int size) {
+      return static_cast<int>(core::random_bits(seed, 3 * n + which) %
+                              static_cast<std::uint64_t>(size));
+    };
+    const int i = draw(0, operands.rows()), j = draw(1, operands.columns());
+    const int part = draw(2, operands.parts);
+    x.clear();
+    y.clear();
+    operands.append_row(i, part, x);
+    operands.append_column(j, part, y);
+    sum.compute(once.at(0, 0), x, y, target.rounding, target.range);
+    if (!same(once.at(0, 0), target.at(i, j, part))) ++wrong;
+  }
+  return wrong;
 }
 
 }  // namespace
@@ -74,7 +184,7 @@ std::uint64_t PrimeField::weight(int j) const {
 Sketch::Sketch(const PrimeField& field, int rows, int first_column, int threads)
     : field_(field),
       first_column_(first_column),
-      sums_(static_cast<std::size_t>(threads), std::vector<std::uint64_t>(rows)) {}
+      sums_(threads, std::vector<std::uint64_t>(rows)) {}
 
 std::vector<std::uint64_t> Sketch::rows() const {
   std::vector<std::uint64_t> rows = sums_[0];
@@ -83,32 +193,6 @@ std::vector<std::uint64_t> Sketch::rows() const {
   }
   return rows;
 }
-
-namespace {
-
-constexpr std::int64_t kMostSpread = std::int64_t{1} << 60;
-
-// Copies numbers, which share their digits, with exponents of at most 0. Returns what was
-// subtracted.
-std::int64_t copy_scaled(std::span<const __mpfr_struct> from, std::vector<__mpfr_struct>& to) {
-  std::int64_t most = std::numeric_limits<std::int64_t>::min(), least = -(most + 1);
-  for (const __mpfr_struct& x : from) {
-    if (!mpfr_regular_p(&x)) continue;
-    most = std::max<std::int64_t>(most, x._mpfr_exp);
-    least = std::min<std::int64_t>(least, x._mpfr_exp);
-  }
-  to.assign(from.begin(), from.end());
-  if (most < least) return 0;
-  if (most - least >= kMostSpread) {
-    throw core::Error("numbers of one row or column differ by 2^60 in their exponents");
-  }
-  for (__mpfr_struct& x : to) {
-    if (mpfr_regular_p(&x)) x._mpfr_exp -= most;
-  }
-  return most;
-}
-
-}  // namespace
 
 ExactSum::~ExactSum() {
   for (__mpfr_struct& product : products_) mpfr_clear(&product);
@@ -215,99 +299,6 @@ void ElementWriter::write_by_mpfr(const ElementIndex& at) {
   }
   add_to_sketch(at, exact);
 }
-
-namespace {
-
-constexpr int kDrawn = 32;
-
-// Returns the weights of the columns' parts; 0 if a column has an infinity or NaN.
-std::vector<std::uint64_t> weights_of(const Operands& operands, const PrimeField& field) {
-  const int parts = operands.parts;
-  std::vector<std::uint64_t> weights;
-  for (int j = 0; j < operands.columns(); ++j) {
-    bool finite = true;
-    for (int part = 0; part < parts; ++part) {
-      const View& b = operands.b[part];
-      for (int k = 0; k < b.rows(); ++k) finite = finite && mpfr_number_p(b.at(k, j)) != 0;
-    }
-    for (int part = 0; part < parts; ++part) {
-      weights.push_back(finite ? field.weight(j * parts + part) : 0);
-    }
-  }
-  return weights;
-}
-
-// Returns b times the weights: the factors of all re(a_ik), then those of all im(a_ik).
-std::vector<std::uint64_t> weigh(const Operands& operands, const PrimeField& field,
-                                 const std::vector<std::uint64_t>& weights) {
-  const auto parts = static_cast<std::size_t>(operands.parts);
-  const auto terms = static_cast<std::size_t>(operands.terms());
-  std::vector<std::uint64_t> sums(parts * terms);
-  const auto add = [&](std::size_t at, std::uint64_t weight, std::uint64_t value) {
-    sums[at] = field.add(sums[at], field.multiply(weight, value));
-  };
-  for (std::size_t k = 0; k < terms; ++k) {
-    for (std::size_t j = 0; j < weights.size() / parts; ++j) {
-      const std::uint64_t re = field.of(operands.b[0].at(static_cast<int>(k), static_cast<int>(j)));
-      add(k, weights[parts * j], re);
-      if (parts == 1) continue;
-      const std::uint64_t im = field.of(operands.b[1].at(static_cast<int>(k), static_cast<int>(j)));
-      add(k, weights[2 * j + 1], im);
-      add(terms + k, weights[2 * j], field.subtract(0, im));
-      add(terms + k, weights[2 * j + 1], re);
-    }
-  }
-  return sums;
-}
-
-bool row_is_wrong(const Operands& operands, const Target& target, const PrimeField& field, int i,
-                  const std::vector<std::uint64_t>& weights,
-                  const std::vector<std::uint64_t>& weighed, std::uint64_t sketch) {
-  const auto terms = static_cast<std::size_t>(operands.terms());
-  std::uint64_t expected = 0, found = sketch;
-  for (int part = 0; part < operands.parts; ++part) {
-    const View& a = operands.a[part];
-    for (std::size_t k = 0; k < terms; ++k) {
-      const mpfr_srcptr x = a.at(i, static_cast<int>(k));
-      if (!mpfr_number_p(x)) return false;
-      expected = field.add(
-          expected,
-          field.multiply(field.of(x), weighed[static_cast<std::size_t>(part) * terms + k]));
-    }
-    for (int j = 0; j < operands.columns(); ++j) {
-      const auto at = static_cast<std::size_t>(j * operands.parts + part);
-      if (weights[at] == 0) continue;
-      found = field.add(found, field.multiply(weights[at], field.of(target.at(i, j, part))));
-    }
-  }
-  return expected != found;
-}
-
-int wrong_of_drawn(const Operands& operands, const Target& target, std::uint64_t seed) {
-  if (operands.rows() == 0 || operands.columns() == 0) return 0;
-  const WidestRange widest;
-  Matrix once(1, 1, target.c[0]->bits());
-  ExactSum sum;
-  std::vector<__mpfr_struct> x, y;
-  int wrong = 0;
-  for (std::uint64_t n = 0; n < kDrawn; ++n) {
-    const auto draw = [&](std::uint64_t which, int size) {
-      return static_cast<int>(core::random_bits(seed, 3 * n + which) %
-                              static_cast<std::uint64_t>(size));
-    };
-    const int i = draw(0, operands.rows()), j = draw(1, operands.columns());
-    const int part = draw(2, operands.parts);
-    x.clear();
-    y.clear();
-    operands.append_row(i, part, x);
-    operands.append_column(j, part, y);
-    sum.compute(once.at(0, 0), x, y, target.rounding, target.range);
-    if (!same(once.at(0, 0), target.at(i, j, part))) ++wrong;
-  }
-  return wrong;
-}
-
-}  // namespace
 
 solver::Check verify(const Operands& operands, const Target& target, const PrimeField& field,
                      std::span<const std::uint64_t> sketch) {

@@ -71,25 +71,11 @@ Matrix::Matrix(int rows, int columns, mpfr_prec_t bits)
   }
 }
 
-Matrix::Matrix(const Matrix& other)
-    : rows_(other.rows_),
-      columns_(other.columns_),
-      bits_(other.bits_),
-      limbs_each_(other.limbs_each_),
-      limbs_(other.limbs_),
-      heads_(other.heads_) {
-  point_heads();
-}
+Matrix::Matrix(const Matrix& other) : Matrix(other.part({0, other.rows_}, {0, other.columns_})) {}
 
 Matrix& Matrix::operator=(const Matrix& other) {
   if (this != &other) *this = Matrix(other);
   return *this;
-}
-
-void Matrix::point_heads() {
-  for (std::size_t i = 0; i < heads_.size(); ++i) {
-    mpfr_custom_move(&heads_[i], &limbs_[i * limbs_each_]);
-  }
 }
 
 bool same(mpfr_srcptr x, mpfr_srcptr y) {

@@ -55,7 +55,6 @@ class Matrix {
     return static_cast<std::size_t>(i) * static_cast<std::size_t>(columns_) +
            static_cast<std::size_t>(j);
   }
-  void point_heads();
 
   int rows_ = 0, columns_ = 0;
   mpfr_prec_t bits_ = 53;

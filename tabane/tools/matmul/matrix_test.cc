@@ -4,10 +4,10 @@
 
 #include <utility>
 
-#include "tabane/core/error.h"
 #include "tabane/core/file.h"
 #include "tabane/core/output_file.h"
 #include "tabane/core/temporary_file.h"
+#include "tabane/core/text_of_error_test.h"
 
 namespace tabane::matmul {
 namespace {
@@ -112,13 +112,8 @@ TEST(MpTextFile, WritesWhatIsReadBackBitByBit) {
 
 TEST(MpTextFile, RefusesWithLineAndColumn) {
   const auto expect_refused = [](const std::string& text, const std::string& part) {
-    try {
-      read(text);
-      ADD_FAILURE() << "was read: " << text;
-    } catch (const core::UsageError& error) {
-      EXPECT_NE(std::string(error.what()).find("m.txt, line " + part), std::string::npos)
-          << error.what();
-    }
+    const std::string refusal = core::text_of_error<core::UsageError>([&] { read(text); });
+    EXPECT_NE(refusal.find("m.txt, line " + part), std::string::npos) << text << refusal;
   };
   expect_refused("1 2\n3 x4\n", "2, column 3: \"x4\" is not a decimal number");
   expect_refused("1 2\n\n3\n", "3, column 1: a row of 1 numbers, but the first row has 2");

@@ -35,16 +35,64 @@ Matrix triple_loop(const Matrix& a, const Matrix& b, mpfr_prec_t bits, mpfr_rnd_
 
 namespace {
 
+std::size_t limbs_for(std::int64_t width) {
+  return static_cast<std::size_t>(
+      std::max<std::int64_t>(1, (width + GMP_NUMB_BITS - 1) / GMP_NUMB_BITS));
+}
+
 // Sums products of integers, one element after the other: fastest where matrices are small.
 class IntegerLoop {
  public:
   // Takes the numbers of the plan's rows and columns, of its only group.
-  IntegerLoop(const Operands& operands, const ProductPlan& plan);
+  IntegerLoop(const Operands& operands, const ProductPlan& plan)
+      : rows_(plan.rows.size()), columns_(plan.columns.size()), parts_(operands.parts) {
+    const TermGroup& group = plan.groups[0];
+    std::vector<mp_limb_t> integer;
+    const auto read = [&](Integers& integers, bool a, std::int64_t width,
+                          const std::vector<int>& numbers) {
+      integers.limbs = limbs_for(width);
+      integers.terms = group.terms.index.size();
+      integer.resize(integers.limbs + 1);
+      const std::size_t count = static_cast<std::size_t>(parts_) * numbers.size() * integers.terms;
+      integers.magnitudes.reserve(count * integers.limbs);
+      integers.signs.reserve(count);
+      for (int part = 0; part < parts_; ++part) {
+        const View& matrix = (a ? operands.a : operands.b)[part];
+        for (const int number : numbers) {
+          const std::int64_t low = (a ? group.a : group.b)[number].low;
+          for (std::size_t t = 0; t < integers.terms; ++t) {
+            const int k = group.terms.index[t];
+            const std::int64_t shift = group.terms.shift[t];
+            const mpfr_srcptr x = a ? matrix.at(number, k) : matrix.at(k, number);
+            to_integer(x, a ? low - shift : low + shift, integer);
+            integers.magnitudes.insert(integers.magnitudes.end(), integer.begin(),
+                                       integer.end() - 1);
+            integers.signs.push_back(mpfr_zero_p(x) ? 0 : mpfr_signbit(x) != 0 ? -1 : 1);
+          }
+        }
+      }
+    };
+    read(a_, true, group.a_width, plan.rows);
+    read(b_, false, group.b_width, plan.columns);
+  }
 
   // Returns a part (Operands) of the element in the plan's row r and column c, in two's complement.
   // into: grows as needed, and holds the result.
   std::span<mp_limb_t> compute(std::size_t r, std::size_t c, int part,
-                               std::vector<mp_limb_t>& into) const;
+                               std::vector<mp_limb_t>& into) const {
+    const std::size_t limbs = a_.limbs + b_.limbs;
+    into.assign(2 * limbs + 1, 0);
+    const std::span<mp_limb_t> sum = std::span(into).first(limbs + 1);
+    for (int p = 0; p < parts_; ++p) {
+      const int q = part == 0 ? p : parts_ - 1 - p;  // as Operands pairs them
+      const std::size_t row = (static_cast<std::size_t>(p) * rows_ + r) * a_.terms;
+      const std::size_t column = (static_cast<std::size_t>(q) * columns_ + c) * b_.terms;
+      if (a_.terms == 0) continue;
+      add_part(&a_.magnitudes[row * a_.limbs], &a_.signs[row], &b_.magnitudes[column * b_.limbs],
+               &b_.signs[column], p == 1 && part == 0, sum, std::span(into).subspan(limbs + 1));
+    }
+    return sum;
+  }
 
  private:
   struct Integers {
@@ -54,87 +102,33 @@ class IntegerLoop {
   };
   void add_part(const mp_limb_t* x, const signed char* x_signs, const mp_limb_t* y,
                 const signed char* y_signs, bool negate, std::span<mp_limb_t> sum,
-                std::span<mp_limb_t> product) const;
+                std::span<mp_limb_t> product) const {
+    const auto x_limbs = static_cast<mp_size_t>(a_.limbs),
+               y_limbs = static_cast<mp_size_t>(b_.limbs);
+    const mp_size_t limbs = x_limbs + y_limbs;
+    for (std::size_t t = 0; t < a_.terms; ++t, x += x_limbs, y += y_limbs) {
+      const int sign = (negate ? -1 : 1) * x_signs[t] * y_signs[t];
+      if (sign == 0) continue;
+      if (x_limbs == y_limbs) {
+        mpn_mul_n(product.data(), x, y, x_limbs);
+      } else if (x_limbs > y_limbs) {
+        mpn_mul(product.data(), x, x_limbs, y, y_limbs);
+      } else {
+        mpn_mul(product.data(), y, y_limbs, x, x_limbs);
+      }
+      mp_limb_t& top = sum[limbs];
+      if (sign > 0) {
+        top += mpn_add_n(sum.data(), sum.data(), product.data(), limbs);
+      } else {
+        top -= mpn_sub_n(sum.data(), sum.data(), product.data(), limbs);
+      }
+    }
+  }
+
   Integers a_, b_;
   std::size_t rows_, columns_;
   int parts_;
 };
-
-std::size_t limbs_for(std::int64_t width) {
-  return static_cast<std::size_t>(
-      std::max<std::int64_t>(1, (width + GMP_NUMB_BITS - 1) / GMP_NUMB_BITS));
-}
-
-IntegerLoop::IntegerLoop(const Operands& operands, const ProductPlan& plan)
-    : rows_(plan.rows.size()), columns_(plan.columns.size()), parts_(operands.parts) {
-  const TermGroup& group = plan.groups[0];
-  std::vector<mp_limb_t> integer;
-  const auto read = [&](Integers& integers, bool a, std::int64_t width,
-                        const std::vector<int>& numbers) {
-    integers.limbs = limbs_for(width);
-    integers.terms = group.terms.index.size();
-    integer.resize(integers.limbs + 1);
-    const std::size_t count = static_cast<std::size_t>(parts_) * numbers.size() * integers.terms;
-    integers.magnitudes.reserve(count * integers.limbs);
-    integers.signs.reserve(count);
-    for (int part = 0; part < parts_; ++part) {
-      const View& matrix = (a ? operands.a : operands.b)[part];
-      for (const int number : numbers) {
-        const std::int64_t low = (a ? group.a : group.b)[number].low;
-        for (std::size_t t = 0; t < integers.terms; ++t) {
-          const int k = group.terms.index[t];
-          const std::int64_t shift = group.terms.shift[t];
-          const mpfr_srcptr x = a ? matrix.at(number, k) : matrix.at(k, number);
-          to_integer(x, a ? low - shift : low + shift, integer);
-          integers.magnitudes.insert(integers.magnitudes.end(), integer.begin(), integer.end() - 1);
-          integers.signs.push_back(mpfr_zero_p(x) ? 0 : mpfr_signbit(x) != 0 ? -1 : 1);
-        }
-      }
-    }
-  };
-  read(a_, true, group.a_width, plan.rows);
-  read(b_, false, group.b_width, plan.columns);
-}
-
-void IntegerLoop::add_part(const mp_limb_t* x, const signed char* x_signs, const mp_limb_t* y,
-                           const signed char* y_signs, bool negate, std::span<mp_limb_t> sum,
-                           std::span<mp_limb_t> product) const {
-  const auto x_limbs = static_cast<mp_size_t>(a_.limbs), y_limbs = static_cast<mp_size_t>(b_.limbs);
-  const mp_size_t limbs = x_limbs + y_limbs;
-  for (std::size_t t = 0; t < a_.terms; ++t, x += x_limbs, y += y_limbs) {
-    const int sign = (negate ? -1 : 1) * x_signs[t] * y_signs[t];
-    if (sign == 0) continue;
-    if (x_limbs == y_limbs) {
-      mpn_mul_n(product.data(), x, y, x_limbs);
-    } else if (x_limbs > y_limbs) {
-      mpn_mul(product.data(), x, x_limbs, y, y_limbs);
-    } else {
-      mpn_mul(product.data(), y, y_limbs, x, x_limbs);
-    }
-    mp_limb_t& top = sum[limbs];
-    if (sign > 0) {
-      top += mpn_add_n(sum.data(), sum.data(), product.data(), limbs);
-    } else {
-      top -= mpn_sub_n(sum.data(), sum.data(), product.data(), limbs);
-    }
-  }
-}
-
-std::span<mp_limb_t> IntegerLoop::compute(std::size_t r, std::size_t c, int part,
-                                          std::vector<mp_limb_t>& into) const {
-  const std::size_t limbs = a_.limbs + b_.limbs;
-  into.assign(2 * limbs + 1, 0);
-  const std::span<mp_limb_t> sum = std::span(into).first(limbs + 1);
-  for (int p = 0; p < parts_; ++p) {
-    const int q = part == 0 ? p : parts_ - 1 - p;  // as Operands pairs them
-    const std::size_t row = (static_cast<std::size_t>(p) * rows_ + r) * a_.terms;
-    const std::size_t column = (static_cast<std::size_t>(q) * columns_ + c) * b_.terms;
-    if (a_.terms == 0) continue;
-    add_part(&a_.magnitudes[row * a_.limbs], &a_.signs[row], &b_.magnitudes[column * b_.limbs],
-             &b_.signs[column], p == 1 && part == 0, sum, std::span(into).subspan(limbs + 1));
-  }
-  return sum;
-}
 
 void require_options(const ProductOptions& options) {
   if (options.rounding != MPFR_RNDN && options.rounding != MPFR_RNDZ &&
@@ -152,8 +146,7 @@ class Product {
           const PrimeSpread* spread)
       : operands_(operands), target_(target), options_(options), cost_(cost), spread_(spread) {
     for (int i = 0; i < options.threads; ++i) {
-      writers_.push_back(
-          std::make_unique<ElementWriter>(operands, target_, static_cast<std::size_t>(i)));
+      writers_.push_back(std::make_unique<ElementWriter>(operands, target_, i));
     }
   }
 

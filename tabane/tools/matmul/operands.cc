@@ -120,13 +120,6 @@ void close(std::vector<ExponentSpan>& spans) {
 
 }  // namespace
 
-mpfr_prec_t Operands::bits_of_a() const {
-  return parts == 1 ? a[0].bits() : std::max(a[0].bits(), a[1].bits());
-}
-mpfr_prec_t Operands::bits_of_b() const {
-  return parts == 1 ? b[0].bits() : std::max(b[0].bits(), b[1].bits());
-}
-
 void Operands::append_row(int i, int part, std::vector<__mpfr_struct>& x) const {
   for (int p = 0; p < parts; ++p) {
     for (int k = 0; k < terms(); ++k) {
@@ -138,7 +131,7 @@ void Operands::append_row(int i, int part, std::vector<__mpfr_struct>& x) const 
 
 void Operands::append_column(int j, int part, std::vector<__mpfr_struct>& y) const {
   for (int p = 0; p < parts; ++p) {
-    const View& from = b[static_cast<std::size_t>(part == 0 ? p : parts - 1 - p)];
+    const View& from = b[part == 0 ? p : parts - 1 - p];
     for (int k = 0; k < terms(); ++k) y.push_back(*from.at(k, j));
   }
 }

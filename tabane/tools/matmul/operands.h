@@ -4,6 +4,7 @@
 #include <gmp.h>
 #include <mpfr.h>
 
+#include <algorithm>
 #include <array>
 #include <cstddef>
 #include <cstdint>
@@ -102,9 +103,10 @@ struct Operands {
   int rows() const { return a[0].rows(); }
   int columns() const { return b[0].columns(); }
   int terms() const { return a[0].columns(); }
-  // The widest significand of a, of b.
-  mpfr_prec_t bits_of_a() const;
-  mpfr_prec_t bits_of_b() const;
+  // The widest significand of a or b.
+  mpfr_prec_t bits_of(const std::array<View, 2>& side) const {
+    return std::max(side[0].bits(), side[parts - 1].bits());
+  }
 
   // One part of an element of the product is the sum of x[t] y[t]: part 0 of a complex one has the
   // terms re re and -im im, part 1 re im and im re. What is appended shares its digits.

@@ -47,37 +47,6 @@ Bytes bytes_of(const BlockRequest& request, const Blocks& blocks) {
           (rows + columns) * request.line_bytes};
 }
 
-}  // namespace
-
-Blocks choose_blocks(const BlockRequest& request) {
-  Blocks blocks{std::max<std::size_t>(request.rows, 1), std::max<std::size_t>(request.columns, 1)};
-  for (;;) {
-    cut_tiles(request, blocks);
-    const Bytes bytes = bytes_of(request, blocks);
-    const double room =
-        std::min(request.memory - bytes.others, std::max(kMostOperandBytes, bytes.prime));
-    const double fit = bytes.prime > 0 ? room / bytes.prime : static_cast<double>(request.primes);
-    if (room >= 0 && fit >= 1) {
-      blocks.primes = static_cast<std::size_t>(std::min(fit, static_cast<double>(request.primes)));
-      // As many at a time, but for the last ones.
-      const std::size_t times = (request.primes + blocks.primes - 1) / blocks.primes;
-      blocks.primes = (request.primes + times - 1) / times;
-      blocks.bytes = bytes.others + static_cast<double>(blocks.primes) * bytes.prime;
-      return blocks;
-    }
-    std::size_t& larger = blocks.rows > blocks.columns ? blocks.rows : blocks.columns;
-    if (larger == 1) {
-      throw core::UsageError(
-          "{} of memory are too little: residues of one row and one column take {}",
-          core::format_bytes(static_cast<std::uint64_t>(request.memory)),
-          core::format_bytes(static_cast<std::uint64_t>(std::ceil(bytes.others + bytes.prime))));
-    }
-    larger = half(larger);
-  }
-}
-
-namespace {
-
 // What one of several ranks does, in shares.
 struct RankShare {
   double primes = 1, elements = 1;  // it multiplies modulo; it puts together
@@ -293,7 +262,7 @@ bool is_graded(const Operands& operands, const TermGroup& all) {
     return std::ranges::any_of(
         spans, [&](const ExponentSpan& span) { return span.width() > bits + kRandom; });
   };
-  return wide(all.a, operands.bits_of_a()) || wide(all.b, operands.bits_of_b());
+  return wide(all.a, operands.bits_of(operands.a)) || wide(all.b, operands.bits_of(operands.b));
 }
 
 void sort_lines(const std::vector<std::int64_t>& widths, std::int64_t limit, std::vector<int>& in,
@@ -304,6 +273,33 @@ void sort_lines(const std::vector<std::int64_t>& widths, std::int64_t limit, std
 }
 
 }  // namespace
+
+Blocks choose_blocks(const BlockRequest& request) {
+  Blocks blocks{std::max<std::size_t>(request.rows, 1), std::max<std::size_t>(request.columns, 1)};
+  for (;;) {
+    cut_tiles(request, blocks);
+    const Bytes bytes = bytes_of(request, blocks);
+    const double room =
+        std::min(request.memory - bytes.others, std::max(kMostOperandBytes, bytes.prime));
+    const double fit = bytes.prime > 0 ? room / bytes.prime : static_cast<double>(request.primes);
+    if (room >= 0 && fit >= 1) {
+      blocks.primes = static_cast<std::size_t>(std::min(fit, static_cast<double>(request.primes)));
+      // As many at a time, but for the last ones.
+      const std::size_t times = (request.primes + blocks.primes - 1) / blocks.primes;
+      blocks.primes = (request.primes + times - 1) / times;
+      blocks.bytes = bytes.others + static_cast<double>(blocks.primes) * bytes.prime;
+      return blocks;
+    }
+    std::size_t& larger = blocks.rows > blocks.columns ? blocks.rows : blocks.columns;
+    if (larger == 1) {
+      throw core::UsageError(fmt::format(
+          "{} of memory are too little: residues of one row and one column take {}",
+          core::format_bytes(static_cast<std::uint64_t>(request.memory)),
+          core::format_bytes(static_cast<std::uint64_t>(std::ceil(bytes.others + bytes.prime)))));
+    }
+    larger = half(larger);
+  }
+}
 
 double blocks_ns(const Extent& extent, std::int64_t a_width, std::int64_t b_width, int parts,
                  int grid_rows, int grid_columns) {

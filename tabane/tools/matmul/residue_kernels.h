@@ -1,5 +1,5 @@
-// The loops of products by residues, by vectors: digits.cc makes numbers digits in doubles, and
-// digits integers in limbs; reduce.cc makes doubles residues.
+// The loops of products by residues, by vectors: make numbers digits in doubles, digits integers in
+// limbs, and doubles residues.
 #pragma once
 
 #include <gmp.h>

@@ -20,72 +20,6 @@ std::vector<IndexRange> all_primes(const std::vector<int>& counts) {
   return all;
 }
 
-}  // namespace
-
-Planes::Planes(std::vector<IndexRange> primes) : primes_(std::move(primes)) {
-  for (const IndexRange& each : primes_) {
-    first_.push_back(first_.back() + static_cast<std::size_t>(each.size()));
-  }
-}
-
-Planes::Planes(const std::vector<int>& counts) : Planes(all_primes(counts)) {}
-
-std::span<const int> PrimeSpread::rows_of(int rank, std::span<const int> block) const {
-  const IndexRange rows = rows_of(rank);
-  const auto first = std::ranges::lower_bound(block, rows.first);
-  return {first, std::lower_bound(first, block.end(), rows.end)};
-}
-
-Planes PrimeSpread::planes(const std::vector<int>& counts, int rank) const {
-  std::vector<IndexRange> primes;
-  for (const int count : counts) primes.push_back(share(count, comm_.size(), rank));
-  return Planes(std::move(primes));
-}
-
-void PrimeSpread::exchange(const ResidueBlock& block, const std::int32_t* own,
-                           std::int32_t* complete) const {
-  const int self = comm_.rank(), ranks = comm_.size();
-  const Planes here = planes(block.counts, self), all(block.counts);
-  // Copies a rank's rows of one part of a group.
-  const auto copy_rows = [&](std::span<const int> rows, std::size_t group, int part,
-                             std::int32_t* out) {
-    const std::size_t first =
-        static_cast<std::size_t>(rows.data() - block.rows.data()) * block.columns;
-    const std::size_t size = rows.size() * block.columns;
-    const IndexRange primes = here.primes(group);
-    for (int prime = primes.first; prime < primes.end; ++prime, out += size) {
-      const std::size_t plane = here.at(group, block.parts, part, prime);
-      std::copy_n(own + plane * block.rows.size() * block.columns + first, size, out);
-    }
-  };
-  const std::span<const int> own_rows = rows_of(self, block.rows);
-  const std::size_t size = own_rows.size() * block.columns;
-  std::vector<std::int32_t> sent;
-  for (int step = 0; step < ranks; ++step) {
-    const int to = (self + step) % ranks, from = (self - step + ranks) % ranks;
-    const std::span<const int> rows = rows_of(to, block.rows);
-    const Planes of_sender = planes(block.counts, from);
-    for (std::size_t group = 0; group < block.counts.size(); ++group) {
-      const IndexRange primes = of_sender.primes(group);
-      for (int part = 0; part < block.parts; ++part) {
-        std::int32_t* const place =
-            complete + all.at(group, block.parts, part, primes.first) * size;
-        if (step == 0) {
-          copy_rows(own_rows, group, part, place);
-          continue;
-        }
-        sent.resize(static_cast<std::size_t>(here.primes(group).size()) * rows.size() *
-                    block.columns);
-        copy_rows(rows, group, part, sent.data());
-        comm_.exchange(to, sent, from,
-                       std::span(place, static_cast<std::size_t>(primes.size()) * size));
-      }
-    }
-  }
-}
-
-namespace {
-
 // Bytes of the constants of one system of primes.
 double bytes_of_constants(double primes, double out_digits, double in_digits) {
   return 8 * primes * (out_digits + in_digits);
@@ -158,7 +92,7 @@ class ResidueProduct {
                                     : all_.count() * parts() * blocks_.columns *
                                           std::min(blocks_.rows, spread->most_rows())) {
     for (int i = 0; i < threads_; ++i) {
-      workers_.push_back(std::make_unique<Worker>(*this, static_cast<std::size_t>(i)));
+      workers_.push_back(std::make_unique<Worker>(*this, i));
     }
     cost_.bytes = std::max(cost_.bytes, blocks_.bytes);
     cost_.groups = static_cast<int>(moduli_.size());
@@ -405,6 +339,68 @@ class ResidueProduct {
 };
 
 }  // namespace
+
+Planes::Planes(std::vector<IndexRange> primes) : primes_(std::move(primes)) {
+  for (const IndexRange& each : primes_) {
+    first_.push_back(first_.back() + static_cast<std::size_t>(each.size()));
+  }
+}
+
+Planes::Planes(const std::vector<int>& counts) : Planes(all_primes(counts)) {}
+
+std::span<const int> PrimeSpread::rows_of(int rank, std::span<const int> block) const {
+  const IndexRange rows = rows_of(rank);
+  const auto first = std::ranges::lower_bound(block, rows.first);
+  return {first, std::lower_bound(first, block.end(), rows.end)};
+}
+
+Planes PrimeSpread::planes(const std::vector<int>& counts, int rank) const {
+  std::vector<IndexRange> primes;
+  for (const int count : counts) primes.push_back(share(count, comm_.size(), rank));
+  return Planes(std::move(primes));
+}
+
+void PrimeSpread::exchange(const ResidueBlock& block, const std::int32_t* own,
+                           std::int32_t* complete) const {
+  const int self = comm_.rank(), ranks = comm_.size();
+  const Planes here = planes(block.counts, self), all(block.counts);
+  // Copies a rank's rows of one part of a group.
+  const auto copy_rows = [&](std::span<const int> rows, std::size_t group, int part,
+                             std::int32_t* out) {
+    const std::size_t first =
+        static_cast<std::size_t>(rows.data() - block.rows.data()) * block.columns;
+    const std::size_t size = rows.size() * block.columns;
+    const IndexRange primes = here.primes(group);
+    for (int prime = primes.first; prime < primes.end; ++prime, out += size) {
+      const std::size_t plane = here.at(group, block.parts, part, prime);
+      std::copy_n(own + plane * block.rows.size() * block.columns + first, size, out);
+    }
+  };
+  const std::span<const int> own_rows = rows_of(self, block.rows);
+  const std::size_t size = own_rows.size() * block.columns;
+  std::vector<std::int32_t> sent;
+  for (int step = 0; step < ranks; ++step) {
+    const int to = (self + step) % ranks, from = (self - step + ranks) % ranks;
+    const std::span<const int> rows = rows_of(to, block.rows);
+    const Planes of_sender = planes(block.counts, from);
+    for (std::size_t group = 0; group < block.counts.size(); ++group) {
+      const IndexRange primes = of_sender.primes(group);
+      for (int part = 0; part < block.parts; ++part) {
+        std::int32_t* const place =
+            complete + all.at(group, block.parts, part, primes.first) * size;
+        if (step == 0) {
+          copy_rows(own_rows, group, part, place);
+          continue;
+        }
+        sent.resize(static_cast<std::size_t>(here.primes(group).size()) * rows.size() *
+                    block.columns);
+        copy_rows(rows, group, part, sent.data());
+        comm_.exchange(to, sent, from,
+                       std::span(place, static_cast<std::size_t>(primes.size()) * size));
+      }
+    }
+  }
+}
 
 void multiply_by_residues(const Operands& operands, const ProductPlan& plan, const Target& target,
                           const ProductOptions& options, Cost& cost, const PrimeSpread* spread) {

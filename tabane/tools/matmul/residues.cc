@@ -1,5 +1,7 @@
 #include "tabane/tools/matmul/residues.h"
 
+#include <gmpxx.h>
+
 #include <algorithm>
 #include <array>
 #include <cmath>
@@ -18,31 +20,9 @@ constexpr double kSlack = 2;
 // Of Miller and Rabin, as GMP's manual asks for; below 2^46 GMP's answer is exact.
 constexpr int kRounds = 15;
 
-// An integer that frees itself.
-class Integer {
- public:
-  Integer() { mpz_init(value_); }
-  ~Integer() { mpz_clear(value_); }
-  Integer(const Integer&) = delete;
-  Integer& operator=(const Integer&) = delete;
-  operator mpz_ptr() { return value_; }  // NOLINT: as GMP's functions take it
-
- private:
-  mpz_t value_;
-};
-
-std::uint64_t power(std::uint64_t base, std::uint64_t exponent, std::uint64_t modulus) {
-  std::uint64_t result = 1;
-  for (base %= modulus; exponent > 0; exponent >>= 1, base = base * base % modulus) {
-    if (exponent & 1) result = result * base % modulus;
-  }
-  return result;
-}
-
 // Returns the largest ones up to `most` whose product has more than `bits` bits.
 std::vector<std::uint32_t> choose_primes(std::uint32_t most, double bits) {
   std::vector<std::uint32_t> primes;
-  Integer number;
   double have = 0;
   // The product of all primes up to x is less than e^(1.02 x), of 1.472 x bits.
   const bool too_many = bits > 1.472 * most;
@@ -50,8 +30,7 @@ std::vector<std::uint32_t> choose_primes(std::uint32_t most, double bits) {
     if (too_many || n < 1000) {
       throw core::UsageError("the exponents or bits are too many for residues");
     }
-    mpz_set_ui(number, n);
-    if (mpz_probab_prime_p(number, kRounds) == 0) continue;
+    if (mpz_probab_prime_p(mpz_class(n).get_mpz_t(), kRounds) == 0) continue;
     primes.push_back(n);
     have += std::log2(n) - 1e-9;
   }
@@ -63,9 +42,9 @@ double symmetric(std::uint64_t residue, std::uint32_t p) {
 }
 
 // Writes x, at least 0, as digits between -2^(bits - 1) and 2^(bits - 1).
-void balanced_digits(mpz_srcptr x, int bits, int count, double* out) {
-  const mp_limb_t* const limbs = mpz_limbs_read(x);
-  const std::size_t size = mpz_size(x);
+void balanced_digits(const mpz_class& x, int bits, int count, double* out) {
+  const mp_limb_t* const limbs = mpz_limbs_read(x.get_mpz_t());
+  const std::size_t size = mpz_size(x.get_mpz_t());
   const std::int64_t base = std::int64_t{1} << bits;
   std::int64_t carry = 0;
   for (int j = 0; j < count; ++j) {
@@ -99,13 +78,13 @@ void fill_into(Moduli& moduli, const std::vector<std::uint32_t>& primes,
 
 // Returns the (M/p)^-1 mod p.
 std::vector<std::uint64_t> fill_out_of(Moduli& moduli, const std::vector<std::uint32_t>& primes) {
-  Integer product, part;
-  mpz_set_ui(product, 1);
-  for (const std::uint32_t p : primes) mpz_mul_ui(product, product, p);
+  mpz_class product = 1, part, inverse;
+  for (const std::uint32_t p : primes) product *= p;
   // The largest digits for which count (p / 2 + slack + 1) digits stay below 2^53.
   const double sum = static_cast<double>(primes.size()) * (primes[0] / 2.0 + kSlack + 1);
   moduli.out_bits = std::min(30, 1 + static_cast<int>(std::floor(std::log2(kMostSum / sum))));
-  const auto digits = mpz_sizeinbase(product, 2) / static_cast<std::size_t>(moduli.out_bits) + 2;
+  const auto digits =
+      mpz_sizeinbase(product.get_mpz_t(), 2) / static_cast<std::size_t>(moduli.out_bits) + 2;
   const std::size_t stride = digits + 1;
   moduli.out_digits = static_cast<int>(stride);
   moduli.out_of.resize(primes.size() * stride);
@@ -114,12 +93,26 @@ std::vector<std::uint64_t> fill_out_of(Moduli& moduli, const std::vector<std::ui
   std::vector<std::uint64_t> weights;
   for (std::size_t i = 0; i < primes.size(); ++i) {
     const std::uint32_t p = primes[i];
-    mpz_divexact_ui(part, product, p);
-    weights.push_back(power(mpz_fdiv_ui(part, p), p - 2, p));
+    part = product / p;
+    mpz_invert(inverse.get_mpz_t(), part.get_mpz_t(), mpz_class(p).get_mpz_t());
+    weights.push_back(inverse.get_ui());
     balanced_digits(part, moduli.out_bits, static_cast<int>(digits), &moduli.out_of[i * stride]);
     moduli.out_of[i * stride + digits] = 1.0 / p;
   }
   return weights;
+}
+
+constexpr std::size_t kRebuildBytes = std::size_t{1} << 19;
+
+// What one block takes: its digits and its residues stay in the second cache.
+constexpr std::size_t kBlockBytes = std::size_t{1} << 20;
+
+// Returns |x| 2^-low, which is whole.
+Significand significand_of(mpfr_srcptr x, std::int64_t low) {
+  if (mpfr_zero_p(x)) return {nullptr, 0, false};
+  const std::int64_t limbs = (mpfr_get_prec(x) + GMP_NUMB_BITS - 1) / GMP_NUMB_BITS;
+  return {static_cast<const mp_limb_t*>(mpfr_custom_get_significand(x)),
+          mpfr_get_exp(x) - GMP_NUMB_BITS * limbs - low, mpfr_signbit(x) != 0};
 }
 
 }  // namespace
@@ -159,12 +152,6 @@ Moduli make_moduli(int terms, int factor, std::int64_t a_width, std::int64_t b_w
   return moduli;
 }
 
-namespace {
-
-constexpr std::size_t kRebuildBytes = std::size_t{1} << 19;
-
-}  // namespace
-
 Rebuild::Rebuild(const Moduli& moduli) : moduli_(moduli) {
   const auto primes = static_cast<std::size_t>(moduli.count());
   const auto digits = static_cast<std::size_t>(moduli.out_digits);
@@ -189,21 +176,6 @@ void Rebuild::compute(const std::int32_t* residues, std::size_t stride, std::siz
              limbs_, integers_.data());
 }
 
-namespace {
-
-// What one block takes: its digits and its residues stay in the second cache.
-constexpr std::size_t kBlockBytes = std::size_t{1} << 20;
-
-// Returns |x| 2^-low, which is whole.
-Significand significand_of(mpfr_srcptr x, std::int64_t low) {
-  if (mpfr_zero_p(x)) return {nullptr, 0, false};
-  const std::int64_t limbs = (mpfr_get_prec(x) + GMP_NUMB_BITS - 1) / GMP_NUMB_BITS;
-  return {static_cast<const mp_limb_t*>(mpfr_custom_get_significand(x)),
-          mpfr_get_exp(x) - GMP_NUMB_BITS * limbs - low, mpfr_signbit(x) != 0};
-}
-
-}  // namespace
-
 // The memory of one thread.
 struct Residues::Scratch {
   Scratch(std::size_t limbs, std::size_t digits_each, std::size_t primes, std::size_t block)
@@ -222,7 +194,7 @@ Residues::Residues(Side side, const Operands& operands, const TermGroup& group,
       operands_(operands),
       group_(group),
       moduli_(moduli),
-      digits_(static_cast<std::size_t>(side == Side::a ? moduli.a_digits : moduli.b_digits)),
+      digits_(side == Side::a ? moduli.a_digits : moduli.b_digits),
       values_(values) {}
 
 void Residues::fill(std::span<const int> numbers, IndexRange some_primes, int threads) {
@@ -233,7 +205,7 @@ void Residues::fill(std::span<const int> numbers, IndexRange some_primes, int th
   const std::size_t each = sizeof(double) * (digits_ + primes);
   const std::size_t block = std::clamp<std::size_t>(kBlockBytes / each, 32, 1024);
   const std::size_t blocks = (plane_size_ + block - 1) / block;
-  std::vector<std::array<std::optional<Scratch>, 2>> scratch(static_cast<std::size_t>(threads));
+  std::vector<std::array<std::optional<Scratch>, 2>> scratch(threads);
   run_tasks(threads, blocks, [&](std::size_t thread, std::size_t task) {
     const std::size_t first = task * block, count = std::min(block, plane_size_ - first);
     for (int part = 0; part < operands_.parts; ++part) {

@@ -26,7 +26,8 @@ bool primes_are_cheaper(const Operands& operands, comm::Grid& grid) {
   constexpr std::int64_t kMore = 20;  // bits of a row than of its numbers
   const Extent extent{static_cast<double>(operands.rows()), static_cast<double>(operands.columns()),
                       static_cast<double>(operands.terms())};
-  const std::int64_t a = operands.bits_of_a() + kMore, b = operands.bits_of_b() + kMore;
+  const std::int64_t a = operands.bits_of(operands.a) + kMore,
+                     b = operands.bits_of(operands.b) + kMore;
   return spread_primes_ns(extent, a, b, operands.parts, grid.all().size()) <
          blocks_ns(extent, a, b, operands.parts, grid.rows(), grid.columns());
 }
