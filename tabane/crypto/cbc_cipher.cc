@@ -49,6 +49,9 @@ void encrypt_chain(EVP_CIPHER_CTX* context, const ChainPiece& piece) {
 
 #ifdef TABANE_IPSEC_MB
 
+// The library keeps the lengths of its lanes in 16 bits.
+constexpr std::size_t kCut = 65535 / kBlockBytes * kBlockBytes;
+
 struct Lanes {
   Manager manager = make_manager();
   alignas(16) std::array<std::byte, 15 * kBlockBytes> encrypt_keys{}, decrypt_keys{};
@@ -77,42 +80,37 @@ struct Lanes {
   }
 
   // Encrypts the beginning of every piece, at most kCut bytes, and moves the piece behind it.
-  void encrypt_beginnings(std::span<ChainPiece> pieces);
+  void encrypt_beginnings(std::span<ChainPiece> pieces) {
+    std::array<IMB_JOB, IMB_MAX_BURST_SIZE> jobs;
+    for (std::size_t i = 0; i < pieces.size(); ++i) {
+      IMB_JOB& job = jobs[i];
+      std::memset(&job, 0, sizeof job);
+      job.enc_keys = encrypt_keys.data();
+      job.dec_keys = decrypt_keys.data();
+      job.key_len_in_bytes = key_size;
+      job.src = reinterpret_cast<const std::uint8_t*>(pieces[i].in);
+      job.dst = reinterpret_cast<std::uint8_t*>(pieces[i].out);
+      job.msg_len_to_cipher_in_bytes = std::min(pieces[i].bytes, kCut);
+      job.iv = reinterpret_cast<const std::uint8_t*>(pieces[i].iv);
+      job.iv_len_in_bytes = kBlockBytes;
+      job.cipher_mode = IMB_CIPHER_CBC;
+      job.cipher_direction = IMB_DIR_ENCRYPT;
+      job.hash_alg = IMB_AUTH_NULL;
+      job.chain_order = IMB_ORDER_CIPHER_HASH;
+    }
+    const auto n = static_cast<std::uint32_t>(pieces.size());
+    const std::uint32_t done = IMB_SUBMIT_CIPHER_BURST(manager.get(), jobs.data(), n,
+                                                       IMB_CIPHER_CBC, IMB_DIR_ENCRYPT, key_size);
+    require(done == n, "AES-CBC of several chains");
+    for (ChainPiece& piece : pieces) {
+      const std::size_t bytes = std::min(piece.bytes, kCut);
+      std::memcpy(piece.iv, last_block(piece.out, bytes), kBlockBytes);
+      piece.in += bytes;
+      piece.out += bytes;
+      piece.bytes -= bytes;
+    }
+  }
 };
-
-// The library keeps the lengths of its lanes in 16 bits.
-constexpr std::size_t kCut = 65535 / kBlockBytes * kBlockBytes;
-
-void Lanes::encrypt_beginnings(std::span<ChainPiece> pieces) {
-  std::array<IMB_JOB, IMB_MAX_BURST_SIZE> jobs;
-  for (std::size_t i = 0; i < pieces.size(); ++i) {
-    IMB_JOB& job = jobs[i];
-    std::memset(&job, 0, sizeof job);
-    job.enc_keys = encrypt_keys.data();
-    job.dec_keys = decrypt_keys.data();
-    job.key_len_in_bytes = key_size;
-    job.src = reinterpret_cast<const std::uint8_t*>(pieces[i].in);
-    job.dst = reinterpret_cast<std::uint8_t*>(pieces[i].out);
-    job.msg_len_to_cipher_in_bytes = std::min(pieces[i].bytes, kCut);
-    job.iv = reinterpret_cast<const std::uint8_t*>(pieces[i].iv);
-    job.iv_len_in_bytes = kBlockBytes;
-    job.cipher_mode = IMB_CIPHER_CBC;
-    job.cipher_direction = IMB_DIR_ENCRYPT;
-    job.hash_alg = IMB_AUTH_NULL;
-    job.chain_order = IMB_ORDER_CIPHER_HASH;
-  }
-  const auto n = static_cast<std::uint32_t>(pieces.size());
-  const std::uint32_t done = IMB_SUBMIT_CIPHER_BURST(manager.get(), jobs.data(), n, IMB_CIPHER_CBC,
-                                                     IMB_DIR_ENCRYPT, key_size);
-  require(done == n, "AES-CBC of several chains");
-  for (ChainPiece& piece : pieces) {
-    const std::size_t bytes = std::min(piece.bytes, kCut);
-    std::memcpy(piece.iv, last_block(piece.out, bytes), kBlockBytes);
-    piece.in += bytes;
-    piece.out += bytes;
-    piece.bytes -= bytes;
-  }
-}
 
 // Keeps as many chains under way as a burst takes; the last one alone is faster without lanes.
 void encrypt_chains(Lanes& lanes, EVP_CIPHER_CTX* alone, std::span<const ChainPiece> pieces) {

@@ -19,6 +19,17 @@ const EVP_MD* sha256_algorithm() {
   return digest;
 }
 
+constexpr std::uint64_t kMostMemory = std::uint64_t{4} << 30;  // what a header may ask for
+
+using Key = std::unique_ptr<EVP_PKEY, FreedBy<EVP_PKEY_free>>;
+using KeyContext = std::unique_ptr<EVP_PKEY_CTX, FreedBy<EVP_PKEY_CTX_free>>;
+
+Key key_of(const X25519Secret& secret) {
+  Key key(EVP_PKEY_new_raw_private_key(EVP_PKEY_X25519, nullptr, in(secret.bytes()), kX25519Bytes));
+  require(key != nullptr, "a secret key of X25519");
+  return key;
+}
+
 }  // namespace
 
 HkdfSha256::HkdfSha256() { require(context_ && sha256_algorithm() != nullptr, "SHA-256"); }
@@ -74,12 +85,6 @@ SecretBytes<32> derive_key(std::span<const std::byte> key, std::span<const std::
   return result;
 }
 
-namespace {
-
-constexpr std::uint64_t kMostMemory = std::uint64_t{4} << 30;  // what a header may ask for
-
-}  // namespace
-
 bool is_legal(const ScryptParameters& s) {
   return s.log2_n >= 10 && s.log2_n <= 22 && s.r >= 1 && s.r <= 32 && s.p >= 1 && s.p <= 16 &&
          s.log2_n < 16 * s.r;  // RFC 7914: N < 2^(16 r)
@@ -109,19 +114,6 @@ LockedBytes<32> scrypt_key(std::span<const std::byte> passphrase,
   require(good == 1, "scrypt (its memory may not be there)");
   return key;
 }
-
-namespace {
-
-using Key = std::unique_ptr<EVP_PKEY, FreedBy<EVP_PKEY_free>>;
-using KeyContext = std::unique_ptr<EVP_PKEY_CTX, FreedBy<EVP_PKEY_CTX_free>>;
-
-Key key_of(const X25519Secret& secret) {
-  Key key(EVP_PKEY_new_raw_private_key(EVP_PKEY_X25519, nullptr, in(secret.bytes()), kX25519Bytes));
-  require(key != nullptr, "a secret key of X25519");
-  return key;
-}
-
-}  // namespace
 
 X25519Public x25519_public(const X25519Secret& secret) {
   X25519Public result;

@@ -101,6 +101,21 @@ core::Descriptor open_passphrase_file(const std::string& path) {
   }
 }
 
+namespace fs = std::filesystem;
+
+core::FileId id_of(const struct stat& status) { return {status.st_dev, status.st_ino}; }
+
+// Returns the file and the directories that hold it.
+std::vector<core::FileId> places_of_keys(const std::string& path, const core::FileId& id) {
+  std::vector<core::FileId> places = {id};
+  std::error_code error;
+  const fs::path folder = fs::canonical(path, error).parent_path();
+  const core::Descriptor opened(open(folder.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC));
+  if (!error && opened.valid())
+    std::ranges::copy(core::with_parents(opened.get()), std::back_inserter(places));
+  return places;
+}
+
 }  // namespace
 
 core::Descriptor open_to_read(const std::string& path) {
@@ -159,7 +174,7 @@ PassphraseFile read_passphrase_file(const std::string& path) {
   LockedBytes<kMostOfLine + 2> buffer;  // room for the end of the longest line
   auto line = read_some(file, path, buffer.bytes());
   const auto end = std::ranges::find(line, std::byte{'\n'});
-  line = line.first(static_cast<std::size_t>(end - line.begin()));
+  line = line.first(end - line.begin());
   if (!line.empty() && line.back() == std::byte{'\r'}) line = line.first(line.size() - 1);
   if (line.empty() || line.size() > kMostOfLine) {
     throw core::UsageError("passphrase file {}: its first line is {}; legal are 1 to {} bytes",
@@ -191,25 +206,6 @@ void write_new_secret_file(const std::string& path, std::span<const std::byte> b
     throw;
   }
 }
-
-namespace {
-
-namespace fs = std::filesystem;
-
-core::FileId id_of(const struct stat& status) { return {status.st_dev, status.st_ino}; }
-
-// Returns the file and the directories that hold it.
-std::vector<core::FileId> places_of_keys(const std::string& path, const core::FileId& id) {
-  std::vector<core::FileId> places = {id};
-  std::error_code error;
-  const fs::path folder = fs::canonical(path, error).parent_path();
-  const core::Descriptor opened(open(folder.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC));
-  if (!error && opened.valid())
-    std::ranges::copy(core::with_parents(opened.get()), std::back_inserter(places));
-  return places;
-}
-
-}  // namespace
 
 void KeyFiles::add(const std::string& path, bool is_secret) {
   struct stat status {};

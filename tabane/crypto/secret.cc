@@ -73,7 +73,7 @@ void fill_random(std::span<std::byte> bytes) {
   while (!bytes.empty()) {
     const ssize_t got = getrandom(bytes.data(), bytes.size(), 0);
     if (got < 0 && errno != EINTR) throw core::SystemError("getrandom", "", errno);
-    if (got > 0) bytes = bytes.subspan(static_cast<std::size_t>(got));
+    if (got > 0) bytes = bytes.subspan(got);
   }
 }
 

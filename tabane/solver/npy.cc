@@ -76,7 +76,7 @@ std::pair<std::size_t, std::size_t> shape_of(const std::filesystem::path& path,
   for (std::string_view rest = without_spaces(tuple); !rest.empty(); ++dimensions) {
     std::size_t size = 0;
     const auto [stop, error] = std::from_chars(rest.data(), rest.data() + rest.size(), size);
-    rest = without_spaces(rest.substr(static_cast<std::size_t>(stop - rest.data())));
+    rest = without_spaces(rest.substr(stop - rest.data()));
     const bool ends = rest.empty() || rest[0] == ',';
     if (error != std::errc() || size > kMost || dimensions == sizes.size() || !ends) {
       refuse(path, fmt::format("an array of shape ({:.60})", tuple));

@@ -6,9 +6,9 @@
 #include <string>
 #include <string_view>
 
-#include "tabane/core/error.h"
 #include "tabane/core/file.h"
 #include "tabane/core/temporary_file.h"
+#include "tabane/core/text_of_error_test.h"
 
 namespace tabane::solver {
 namespace {
@@ -24,14 +24,9 @@ class Npy : public testing::Test {
     core::write_file(file_, bytes + dictionary + std::string(numbers));
   }
   void expect_refused(std::string_view because) {
-    try {
-      read_npy(file_);
-      FAIL() << because;
-    } catch (const core::UsageError& error) {
-      EXPECT_NE(std::string_view(error.what()).find(because), std::string_view::npos)
-          << error.what();
-      EXPECT_NE(std::string_view(error.what()).find(file_.string()), std::string_view::npos);
-    }
+    const std::string refusal = core::text_of_error<core::UsageError>([&] { read_npy(file_); });
+    EXPECT_NE(refusal.find(because), refusal.npos) << refusal;
+    EXPECT_NE(refusal.find(file_.string()), refusal.npos) << refusal;
   }
 
   core::ScratchFolder folder_{"npy"};

@@ -63,6 +63,9 @@ bool leads_out(std::string_view name) {
   return std::ranges::any_of(name, [](char c) { return static_cast<unsigned char>(c) < ' '; });
 }
 
+constexpr int kLevel = 6;
+constexpr int kRawWindow = -15;  // zlib: no header around the stream
+
 }  // namespace
 
 Archive::Archive(const std::string& path) : path_(path) {
@@ -169,13 +172,6 @@ std::size_t EntryStream::fill(std::span<std::byte> bytes) {
   while (have < bytes.size() && (got = read(bytes.subspan(have))) > 0) have += got;
   return have;
 }
-
-namespace {
-
-constexpr int kLevel = 6;
-constexpr int kRawWindow = -15;  // zlib: no header around the stream
-
-}  // namespace
 
 std::uint32_t crc32(std::span<const std::byte> bytes) {
   return libdeflate_crc32(0, bytes.data(), bytes.size());

@@ -89,7 +89,7 @@ Memory memory_of(const std::string& text) {
 std::string text_of(const Memory& memory) {
   char* bytes = nullptr;
   const long size = BIO_get_mem_data(memory.get(), &bytes);
-  return size > 0 ? std::string(bytes, static_cast<std::size_t>(size)) : std::string();
+  return size > 0 ? std::string(bytes, size) : std::string();
 }
 
 std::string subject_of(X509* certificate) {

@@ -136,6 +136,39 @@ void add_package_document(const Archive& book, const std::string& name, Package&
   }
 }
 
+constexpr const char* kKeyType = "http://readium.org/2014/01/lcp#EncryptedContentKey";
+constexpr const char* kKeyUri = "license.lcpl#/encryption/content_key";
+
+bool is_obfuscation(const std::string& algorithm) {
+  return algorithm == "http://www.idpf.org/2008/embedding" ||
+         algorithm == "http://ns.adobe.com/pdf/enc#RC";
+}
+
+bool is_by_licence(const pugi::xml_node& data) {
+  return attribute(child(child(data, "KeyInfo"), "RetrievalMethod"), "Type") == kKeyType;
+}
+
+EncryptedResource how_of(const pugi::xml_node& data) {
+  EncryptedResource how;
+  for (const pugi::xml_node& property :
+       children(child(data, "EncryptionProperties"), "EncryptionProperty")) {
+    const pugi::xml_node compression = child(property, "Compression");
+    if (!compression) continue;
+    how.deflated = attribute(compression, "Method") == "8";
+    const std::string length = attribute(compression, "OriginalLength");
+    how.bytes = compression.attribute("OriginalLength").as_ullong();
+    how.bytes_known = !length.empty();
+  }
+  return how;
+}
+
+pugi::xml_node add_with(pugi::xml_node parent, const char* name, const char* attribute_name,
+                        const char* value) {
+  pugi::xml_node node = parent.append_child(name);
+  node.append_attribute(attribute_name).set_value(value);
+  return node;
+}
+
 }  // namespace
 
 std::string percent_decoded(std::string_view text) {
@@ -183,43 +216,6 @@ bool is_compressed_media(const Package& package, const std::string& name) {
   return type.starts_with("image/") || type.starts_with("audio/") || type.starts_with("video/") ||
          type == "application/pdf";
 }
-
-namespace {
-
-constexpr const char* kKeyType = "http://readium.org/2014/01/lcp#EncryptedContentKey";
-constexpr const char* kKeyUri = "license.lcpl#/encryption/content_key";
-
-bool is_obfuscation(const std::string& algorithm) {
-  return algorithm == "http://www.idpf.org/2008/embedding" ||
-         algorithm == "http://ns.adobe.com/pdf/enc#RC";
-}
-
-bool is_by_licence(const pugi::xml_node& data) {
-  return attribute(child(child(data, "KeyInfo"), "RetrievalMethod"), "Type") == kKeyType;
-}
-
-EncryptedResource how_of(const pugi::xml_node& data) {
-  EncryptedResource how;
-  for (const pugi::xml_node& property :
-       children(child(data, "EncryptionProperties"), "EncryptionProperty")) {
-    const pugi::xml_node compression = child(property, "Compression");
-    if (!compression) continue;
-    how.deflated = attribute(compression, "Method") == "8";
-    const std::string length = attribute(compression, "OriginalLength");
-    how.bytes = compression.attribute("OriginalLength").as_ullong();
-    how.bytes_known = !length.empty();
-  }
-  return how;
-}
-
-pugi::xml_node add_with(pugi::xml_node parent, const char* name, const char* attribute_name,
-                        const char* value) {
-  pugi::xml_node node = parent.append_child(name);
-  node.append_attribute(attribute_name).set_value(value);
-  return node;
-}
-
-}  // namespace
 
 EncryptionXml::EncryptionXml() {
   pugi::xml_node declaration = document_.append_child(pugi::node_declaration);

@@ -26,6 +26,13 @@ void do_unlocked(std::unique_lock<std::mutex>& lock, const Work& work, const Aft
   after();
 }
 
+// A part is large enough for a thread, and small enough not to keep the others waiting.
+constexpr std::size_t kPartBytes = std::size_t{2} << 20;
+constexpr std::size_t kPartPieces = 32;
+constexpr std::size_t kJobBytes = std::size_t{128} << 20;  // in memory at most, more or less
+
+std::size_t weight(const Entry& entry) { return std::max(entry.bytes, entry.stored); }
+
 }  // namespace
 
 void Workers::run(std::size_t books, const Book& book, const std::function<void()>& tick) {
@@ -93,17 +100,6 @@ void Workers::drop(const void* owner) {
   std::erase_if(queue_, [&](const Queued& each) { return each.owner == owner; });
   changed_.wait(lock, [&] { return !running_.contains(owner); });
 }
-
-namespace {
-
-// A part is large enough for a thread, and small enough not to keep the others waiting.
-constexpr std::size_t kPartBytes = std::size_t{2} << 20;
-constexpr std::size_t kPartPieces = 32;
-constexpr std::size_t kJobBytes = std::size_t{128} << 20;  // in memory at most, more or less
-
-std::size_t weight(const Entry& entry) { return std::max(entry.bytes, entry.stored); }
-
-}  // namespace
 
 crypto::CbcCipher& WorkerTools::cipher(std::uint64_t book, const Key& key) {
   if (!cipher_ || book_ != book) {

@@ -19,18 +19,6 @@ void require_good(bool good, const Archive& book, const Entry& entry) {
   if (!good) refuse(book, entry, "it has not the length and the checksum that it says");
 }
 
-}  // namespace
-
-// A stream of unknown length costs the archive more than deflating gains in the rare case.
-EncryptedResource encryption_for(const Package& package, const Entry& entry) {
-  return {.deflated = !is_compressed_media(package, entry.name) &&
-                      (entry.deflated || entry.bytes <= kWholeBytes),
-          .bytes = entry.bytes,
-          .bytes_known = true};
-}
-
-namespace {
-
 // Checks the stored bytes, and makes them what is to be encrypted.
 void prepare(const Archive& book, Piece& piece, WorkerTools& tools) {
   const Entry& entry = *piece.entry;
@@ -59,29 +47,6 @@ bool succeeds(Piece& piece, const Work& work) {
     return false;
   }
 }
-
-}  // namespace
-
-// The chains of all pieces run side by side.
-void encrypt_pieces(const KeyedBook& book, std::span<Piece* const> pieces, WorkerTools& tools) {
-  std::vector<crypto::ChainPiece> chains;
-  std::vector<crypto::Block> ivs(pieces.size());
-  crypto::fill_random(std::as_writable_bytes(std::span(ivs)));
-  for (std::size_t i = 0; i < pieces.size(); ++i) {
-    Piece& piece = *pieces[i];
-    if (!succeeds(piece, [&](Piece& one) { prepare(book.archive, one, tools); })) continue;
-    std::byte* const text = piece.content().data();
-    const std::size_t padded = crypto::pad_pkcs7(text, piece.end - piece.begin);
-    chains.push_back({text, text, padded, &ivs[i]});
-    piece.begin -= kBlockBytes;
-    piece.end = piece.begin + kBlockBytes + padded;
-    std::ranges::copy(ivs[i], piece.content().begin());
-    piece.shape.stored = piece.content().size();
-  }
-  tools.cipher(book.number, book.key).encrypt(chains);
-}
-
-namespace {
 
 // Content that is made slice by slice, because the resource is too large for memory.
 class ResourceStream : public Content {
@@ -172,17 +137,6 @@ class EncryptedStream : public ResourceStream {
   bool checked_ = false, ended_ = false;
 };
 
-}  // namespace
-
-// libzip checks an entry that is not deflated while it is read as a plain one.
-std::unique_ptr<Content> encrypted_stream(BooksJob& job, const KeyedBook& book, const Entry& entry,
-                                          const EncryptedResource& how) {
-  return std::make_unique<EncryptedStream>(job, book, entry,
-                                           how.deflated ? EntryForm::stored : EntryForm::plain);
-}
-
-namespace {
-
 constexpr const char* kNotEncrypted = "it is not whole blocks of AES, or their padding is wrong";
 constexpr const char* kNotDeflated =
     "it does not inflate to the length that META-INF/encryption.xml says";
@@ -250,16 +204,6 @@ void decrypt(const KeyedBook& book, Piece& piece, WorkerTools& tools) {
   piece.shape = checked_shape(book.archive, piece, tools);
 }
 
-}  // namespace
-
-void decrypt_pieces(const KeyedBook& book, std::span<Piece* const> pieces, WorkerTools& tools) {
-  for (Piece* const piece : pieces) {
-    succeeds(*piece, [&](Piece& one) { decrypt(book, one, tools); });
-  }
-}
-
-namespace {
-
 class DecryptedStream : public ResourceStream {
  public:
   DecryptedStream(BooksJob& job, const KeyedBook& book, const Entry& entry,
@@ -313,6 +257,46 @@ class DecryptedStream : public ResourceStream {
 };
 
 }  // namespace
+
+// A stream of unknown length costs the archive more than deflating gains in the rare case.
+EncryptedResource encryption_for(const Package& package, const Entry& entry) {
+  return {.deflated = !is_compressed_media(package, entry.name) &&
+                      (entry.deflated || entry.bytes <= kWholeBytes),
+          .bytes = entry.bytes,
+          .bytes_known = true};
+}
+
+// The chains of all pieces run side by side.
+void encrypt_pieces(const KeyedBook& book, std::span<Piece* const> pieces, WorkerTools& tools) {
+  std::vector<crypto::ChainPiece> chains;
+  std::vector<crypto::Block> ivs(pieces.size());
+  crypto::fill_random(std::as_writable_bytes(std::span(ivs)));
+  for (std::size_t i = 0; i < pieces.size(); ++i) {
+    Piece& piece = *pieces[i];
+    if (!succeeds(piece, [&](Piece& one) { prepare(book.archive, one, tools); })) continue;
+    std::byte* const text = piece.content().data();
+    const std::size_t padded = crypto::pad_pkcs7(text, piece.end - piece.begin);
+    chains.push_back({text, text, padded, &ivs[i]});
+    piece.begin -= kBlockBytes;
+    piece.end = piece.begin + kBlockBytes + padded;
+    std::ranges::copy(ivs[i], piece.content().begin());
+    piece.shape.stored = piece.content().size();
+  }
+  tools.cipher(book.number, book.key).encrypt(chains);
+}
+
+// libzip checks an entry that is not deflated while it is read as a plain one.
+std::unique_ptr<Content> encrypted_stream(BooksJob& job, const KeyedBook& book, const Entry& entry,
+                                          const EncryptedResource& how) {
+  return std::make_unique<EncryptedStream>(job, book, entry,
+                                           how.deflated ? EntryForm::stored : EntryForm::plain);
+}
+
+void decrypt_pieces(const KeyedBook& book, std::span<Piece* const> pieces, WorkerTools& tools) {
+  for (Piece* const piece : pieces) {
+    succeeds(*piece, [&](Piece& one) { decrypt(book, one, tools); });
+  }
+}
 
 std::unique_ptr<Content> decrypted_stream(BooksJob& job, const KeyedBook& book, const Entry& entry,
                                           const EncryptedResource& how) {

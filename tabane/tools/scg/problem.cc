@@ -50,6 +50,46 @@ double distance_to(const Problem& problem, SideIndex side) {
   return problem.sides[side].condition == Condition::dirichlet ? 1 : 0.5;
 }
 
+constexpr std::string_view kNeumann = "neumann";
+
+Side side_named(const std::string& what, std::string_view text) {
+  Side side;
+  if (text.starts_with(kNeumann)) {
+    const std::string_view rest = text.substr(kNeumann.size());
+    if (rest.empty() || rest[0] == ':') {
+      side.condition = Condition::neumann;
+      if (!rest.empty()) side.values = values_named(what, std::string(rest.substr(1)));
+      return side;
+    }
+  }
+  side.values = values_named(what, std::string(text));
+  return side;
+}
+
+// named: whether the text has named a side already.
+void set_side(Problem& problem, std::string_view part, std::array<bool, kSides>& named) {
+  const std::size_t equals = part.find('=');
+  const auto name = std::ranges::find(kSideNames, part.substr(0, equals));
+  if (equals == std::string_view::npos || name == kSideNames.end()) {
+    throw core::UsageError(fmt::format(
+        "--boundary: \"{}\" is not SIDE=VALUE with a side north, south, west or east, and a "
+        "number, an NPY file or neumann:VALUE",
+        part));
+  }
+  const std::string what = fmt::format("--boundary {}", *name);
+  const auto side = static_cast<std::size_t>(name - kSideNames.begin());
+  if (std::exchange(named[side], true)) {
+    throw core::UsageError(fmt::format("{} is given twice; give it once", what));
+  }
+  problem.sides[side] = side_named(what, part.substr(equals + 1));
+}
+
+double from_side(const Problem& problem, SideIndex side, std::size_t place, double face, double h) {
+  const Side& given = problem.sides[side];
+  const double value = given.values.at(0, place);
+  return given.condition == Condition::dirichlet ? face * value : h * value;
+}
+
 }  // namespace
 
 void check(const Problem& problem) {
@@ -106,44 +146,6 @@ void check_memory(const Problem& problem, const Extras& extras, double usable) {
   });
 }
 
-namespace {
-
-constexpr std::string_view kNeumann = "neumann";
-
-Side side_named(const std::string& what, std::string_view text) {
-  Side side;
-  if (text.starts_with(kNeumann)) {
-    const std::string_view rest = text.substr(kNeumann.size());
-    if (rest.empty() || rest[0] == ':') {
-      side.condition = Condition::neumann;
-      if (!rest.empty()) side.values = values_named(what, std::string(rest.substr(1)));
-      return side;
-    }
-  }
-  side.values = values_named(what, std::string(text));
-  return side;
-}
-
-// named: whether the text has named a side already.
-void set_side(Problem& problem, std::string_view part, std::array<bool, kSides>& named) {
-  const std::size_t equals = part.find('=');
-  const auto name = std::ranges::find(kSideNames, part.substr(0, equals));
-  if (equals == std::string_view::npos || name == kSideNames.end()) {
-    throw core::UsageError(
-        "--boundary: \"{}\" is not SIDE=VALUE with a side north, south, west or east, and a "
-        "number, an NPY file or neumann:VALUE",
-        part);
-  }
-  const std::string what = fmt::format("--boundary {}", *name);
-  const auto side = static_cast<std::size_t>(name - kSideNames.begin());
-  if (std::exchange(named[side], true)) {
-    throw core::UsageError("{} is given twice; give it once", what);
-  }
-  problem.sides[side] = side_named(what, part.substr(equals + 1));
-}
-
-}  // namespace
-
 Values values_named(const std::string& what, const std::string& text) {
   Values values;
   const char* const end = text.data() + text.size();
@@ -174,25 +176,14 @@ void set_boundary(Problem& problem, const std::string& text) {
   }
 }
 
-bool take_size_from_arrays(Problem& problem) {
+void take_size_from_arrays(Problem& problem) {
   for (const Values* values : {&problem.f, &problem.k}) {
     if (values->is_constant()) continue;
     problem.rows = values->array.rows;
     problem.columns = values->array.columns;
-    return true;
+    return;
   }
-  return false;
 }
-
-namespace {
-
-double from_side(const Problem& problem, SideIndex side, std::size_t place, double face, double h) {
-  const Side& given = problem.sides[side];
-  const double value = given.values.at(0, place);
-  return given.condition == Condition::dirichlet ? face * value : h * value;
-}
-
-}  // namespace
 
 Faces faces_of(const Problem& problem, std::size_t row, std::size_t column) {
   return faces_in<double>(problem, row, column, 1);

@@ -83,8 +83,8 @@ Values values_named(const std::string& what, const std::string& text);
 // it is left out), on the sides that it names. throws: core::UsageError.
 void set_boundary(Problem& problem, const std::string& text);
 
-// Takes the mesh's size from the first array among k and f. Returns whether there is one.
-bool take_size_from_arrays(Problem& problem);
+// Takes the mesh's size from the first array among k and f, if there is one.
+void take_size_from_arrays(Problem& problem);
 
 // The conductances of the faces around an unknown; 0 on a Neumann side. T: double or Twice.
 template <class T>

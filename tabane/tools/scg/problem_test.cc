@@ -4,21 +4,16 @@
 
 #include <limits>
 
-#include "tabane/core/error.h"
 #include "tabane/core/file.h"
 #include "tabane/core/temporary_file.h"
+#include "tabane/core/text_of_error_test.h"
 #include "tabane/tools/scg/mesh_test.h"
 
 namespace tabane::scg {
 namespace {
 
 std::string refusal(const Problem& problem) {
-  try {
-    check(problem);
-  } catch (const core::UsageError& error) {
-    return error.what();
-  }
-  return "";
+  return core::text_of_error<core::UsageError>([&] { check(problem); });
 }
 
 Values array(std::size_t rows, std::size_t columns, double value) {
@@ -109,12 +104,7 @@ TEST(RightSide, HoldsWhatIsKnownOfTheSides) {
 
 template <class F>
 std::string refusal(F f) {
-  try {
-    f();
-  } catch (const core::UsageError& error) {
-    return error.what();
-  }
-  return "";
+  return core::text_of_error<core::UsageError>(f);
 }
 
 TEST(Values, AreNumbersOrFiles) {
@@ -126,7 +116,7 @@ TEST(Values, AreNumbersOrFiles) {
   EXPECT_FALSE(values.is_constant());
   EXPECT_EQ(values.at(1, 0), 4);
   Problem problem{.k = values};
-  EXPECT_TRUE(take_size_from_arrays(problem));
+  take_size_from_arrays(problem);
   EXPECT_EQ(problem.rows, 2U);
   EXPECT_EQ(problem.columns, 3U);
 }

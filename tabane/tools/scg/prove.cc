@@ -16,40 +16,6 @@
 namespace tabane::scg {
 namespace {
 
-// Conjugate gradients that continue where those of iterate() end: slower, and far more exact.
-//
-// Where k jumps by many orders of magnitude, u can be nearly constant in a part that almost nothing
-// flows into. A p is then a small difference of large products, and rounding it, or x, makes the
-// part's level meaningless. So here A p is added up of what flows, k_face (p_i - p_j); so is
-// (p, A p), of squares; and x has twice the precision of a double. What is lost then is of the size
-// of the flows. D, the diagonal of A, is the preconditioner.
-class Refinement {
- public:
-  // Takes p, r and the couplings of the system, which then are of no more use to iterate(), and
-  // fills the latter with what the faces conduct. of_k: multiplies k; a power of two.
-  Refinement(comm::Comm& comm, const Problem& problem, System& system, Halo& halo, double of_k);
-
-  // Adds A^-1 r to x = high + low, until |r_i| <= least A_ii everywhere, or for `most` iterations.
-  // r of the system becomes what it then is by the recurrence. Returns the iterations. All ranks
-  // call it.
-  std::size_t solve(Field& high, Field& low, double least, std::size_t most);
-
- private:
-  struct ResidualNorms {
-    double square = 0, largest = 0;  // (r, D^-1 r); of |r_i| / A_ii
-  };
-  void turn(double beta);
-  double curvature();
-  ResidualNorms advance(double alpha, Field& high, Field& low);
-  ResidualNorms add_norms(std::ptrdiff_t row, ResidualNorms norms);
-  ResidualNorms over_ranks(ResidualNorms own);
-
-  comm::Comm& comm_;
-  System& system_;
-  Halo& halo_;
-  std::vector<double> differences_, flows_, z_;  // of a row
-};
-
 // A row of what faces conduct, those to its west and north included.
 struct FaceRow {
   const double* east;
@@ -62,134 +28,157 @@ FaceRow faces_of_row(const System& system, std::ptrdiff_t row) {
   return {system.east.row(row), system.south.row(row), system.south.row(row - 1)};
 }
 
-Refinement::Refinement(comm::Comm& comm, const Problem& problem, System& system, Halo& halo,
-                       double of_k)
-    : comm_(comm),
-      system_(system),
-      halo_(halo),
-      differences_(system.block().columns),
-      flows_(system.block().columns),
-      z_(system.block().columns) {
-  const Block& block = system.block();
-  if (!system.east.exists()) {
-    system.east = Field(block.rows, block.columns, 3);
-    system.south = Field(block.rows, block.columns, 4);
-  }
-  for (std::size_t i = 0; i < block.rows; ++i) {
-    const auto row = static_cast<std::ptrdiff_t>(i);
-    for (std::size_t j = 0; j < block.columns; ++j) {
-      const Faces faces =
-          faces_in<double>(problem, block.first_row + i, block.first_column + j, of_k);
-      system.east.row(row)[j] = faces.east;
-      system.south.row(row)[j] = faces.south;
-      if (j == 0) system.east.row(row)[-1] = faces.west;
-      if (i == 0) system.south.row(-1)[j] = faces.north;
+// Conjugate gradients that continue where those of iterate() end: slower, and far more exact.
+//
+// Where k jumps by many orders of magnitude, u can be nearly constant in a part that almost nothing
+// flows into. A p is then a small difference of large products, and rounding it, or x, makes the
+// part's level meaningless. So here A p is added up of what flows, k_face (p_i - p_j); so is
+// (p, A p), of squares; and x has twice the precision of a double. What is lost then is of the size
+// of the flows. D, the diagonal of A, is the preconditioner.
+class Refinement {
+ public:
+  // Takes p, r and the couplings of the system, which then are of no more use to iterate(), and
+  // fills the latter with what the faces conduct. of_k: multiplies k; a power of two.
+  Refinement(comm::Comm& comm, const Problem& problem, System& system, Halo& halo, double of_k)
+      : comm_(comm),
+        system_(system),
+        halo_(halo),
+        differences_(system.block().columns),
+        flows_(system.block().columns),
+        z_(system.block().columns) {
+    const Block& block = system.block();
+    if (!system.east.exists()) {
+      system.east = Field(block.rows, block.columns, 3);
+      system.south = Field(block.rows, block.columns, 4);
+    }
+    for (std::size_t i = 0; i < block.rows; ++i) {
+      const auto row = static_cast<std::ptrdiff_t>(i);
+      for (std::size_t j = 0; j < block.columns; ++j) {
+        const Faces faces =
+            faces_in<double>(problem, block.first_row + i, block.first_column + j, of_k);
+        system.east.row(row)[j] = faces.east;
+        system.south.row(row)[j] = faces.south;
+        if (j == 0) system.east.row(row)[-1] = faces.west;
+        if (i == 0) system.south.row(-1)[j] = faces.north;
+      }
     }
   }
-}
 
-// p := D^-1 r + beta p.
-void Refinement::turn(double beta) {
-  const auto columns = static_cast<std::ptrdiff_t>(system_.block().columns);
-  for (std::size_t i = 0; i < system_.block().rows; ++i) {
-    const auto row = static_cast<std::ptrdiff_t>(i);
-    const FaceRow faces = faces_of_row(system_, row);
-    const double* const r = system_.r.row(row);
-    double* const p = system_.p.row(row);
-    for (std::ptrdiff_t j = 0; j < columns; ++j) p[j] = r[j] / faces.sum(j) + beta * p[j];
-  }
-  halo_.exchange(system_.p);
-}
-
-// (p, A p): over all faces, what each conducts times the square of the difference. Those to the
-// north and the west of the block are the neighbours', if there are any.
-double Refinement::curvature() {
-  const Block& block = system_.block();
-  double sum = 0;
-  const auto columns = static_cast<std::ptrdiff_t>(block.columns);
-  const auto add = [&](const double* faces, const double* p, const double* other) {
-    for (std::ptrdiff_t j = 0; j < columns; ++j) {
-      const double difference = p[j] - other[j];
-      differences_[j] = difference;
-      flows_[j] = faces[j] * difference;
+  // Adds A^-1 r to x = high + low, until |r_i| <= least A_ii everywhere, or for `most` iterations.
+  // r of the system becomes what it then is by the recurrence. Returns the iterations. All ranks
+  // call it.
+  std::size_t solve(Field& high, Field& low, double least, std::size_t most) {
+    ResidualNorms norms;
+    for (std::size_t i = 0; i < system_.block().rows; ++i) {
+      norms = add_norms(static_cast<std::ptrdiff_t>(i), norms);
     }
-    sum += simd::dot(differences_, flows_);
+    norms = over_ranks(norms);
+    std::size_t iterations = 0;
+    double beta = 0;
+    while (norms.largest > least && iterations < most) {
+      turn(beta);
+      const double product = curvature();
+      if (!(product > 0)) break;  // nothing left, or no number
+      const ResidualNorms next = advance(norms.square / product, high, low);
+      beta = next.square / norms.square;
+      norms = next;
+      ++iterations;
+    }
+    return iterations;
+  }
+
+ private:
+  struct ResidualNorms {
+    double square = 0, largest = 0;  // (r, D^-1 r); of |r_i| / A_ii
   };
-  for (std::size_t i = 0; i < block.rows; ++i) {
-    const auto row = static_cast<std::ptrdiff_t>(i);
-    const FaceRow faces = faces_of_row(system_, row);
-    const double* const p = system_.p.row(row);
-    add(faces.east, p, p + 1);
-    add(faces.south, p, system_.p.row(row + 1));
-    if (i == 0 && block.neighbours[kNorth] < 0) add(faces.north, p, system_.p.row(-1));
-    if (block.neighbours[kWest] < 0) sum += faces.east[-1] * (p[0] - p[-1]) * (p[0] - p[-1]);
-  }
-  return comm::all_reduce(comm_, sum, comm::Operation::sum);
-}
-
-// r := r - alpha A p, x := x + alpha p.
-Refinement::ResidualNorms Refinement::advance(double alpha, Field& high, Field& low) {
-  const auto columns = static_cast<std::ptrdiff_t>(system_.block().columns);
-  ResidualNorms norms;
-  for (std::size_t i = 0; i < system_.block().rows; ++i) {
-    const auto row = static_cast<std::ptrdiff_t>(i);
-    const FaceRow faces = faces_of_row(system_, row);
-    const double* const p = system_.p.row(row);
-    const double* const above = system_.p.row(row - 1);
-    const double* const below = system_.p.row(row + 1);
-    double* const __restrict r = system_.r.row(row);
-    double* const __restrict x = high.row(row);
-    double* const __restrict x_low = low.row(row);
-    for (std::ptrdiff_t j = 0; j < columns; ++j) {
-      const double vertical =
-          faces.north[j] * (p[j] - above[j]) + faces.south[j] * (p[j] - below[j]);
-      const double along =
-          faces.east[j - 1] * (p[j] - p[j - 1]) + faces.east[j] * (p[j] - p[j + 1]);
-      r[j] -= alpha * (vertical + along);
-      const Twice sum = Twice(x[j], x_low[j]) + exact_product(alpha, p[j]);
-      x[j] = sum.hi;
-      x_low[j] = sum.lo;
+  // p := D^-1 r + beta p.
+  void turn(double beta) {
+    const auto columns = static_cast<std::ptrdiff_t>(system_.block().columns);
+    for (std::size_t i = 0; i < system_.block().rows; ++i) {
+      const auto row = static_cast<std::ptrdiff_t>(i);
+      const FaceRow faces = faces_of_row(system_, row);
+      const double* const r = system_.r.row(row);
+      double* const p = system_.p.row(row);
+      for (std::ptrdiff_t j = 0; j < columns; ++j) p[j] = r[j] / faces.sum(j) + beta * p[j];
     }
-    norms = add_norms(row, norms);
+    halo_.exchange(system_.p);
   }
-  return over_ranks(norms);
-}
 
-Refinement::ResidualNorms Refinement::add_norms(std::ptrdiff_t row, ResidualNorms norms) {
-  const FaceRow faces = faces_of_row(system_, row);
-  const std::span<const double> r(system_.r.row(row), z_.size());
-  for (std::size_t j = 0; j < z_.size(); ++j) {
-    z_[j] = r[j] / faces.sum(static_cast<std::ptrdiff_t>(j));
-    norms.largest = std::max(norms.largest, std::fabs(z_[j]));
+  // (p, A p): over all faces, what each conducts times the square of the difference. Those to the
+  // north and the west of the block are the neighbours', if there are any.
+  double curvature() {
+    const Block& block = system_.block();
+    double sum = 0;
+    const auto columns = static_cast<std::ptrdiff_t>(block.columns);
+    const auto add = [&](const double* faces, const double* p, const double* other) {
+      for (std::ptrdiff_t j = 0; j < columns; ++j) {
+        const double difference = p[j] - other[j];
+        differences_[j] = difference;
+        flows_[j] = faces[j] * difference;
+      }
+      sum += simd::dot(differences_, flows_);
+    };
+    for (std::size_t i = 0; i < block.rows; ++i) {
+      const auto row = static_cast<std::ptrdiff_t>(i);
+      const FaceRow faces = faces_of_row(system_, row);
+      const double* const p = system_.p.row(row);
+      add(faces.east, p, p + 1);
+      add(faces.south, p, system_.p.row(row + 1));
+      if (i == 0 && block.neighbours[kNorth] < 0) add(faces.north, p, system_.p.row(-1));
+      if (block.neighbours[kWest] < 0) sum += faces.east[-1] * (p[0] - p[-1]) * (p[0] - p[-1]);
+    }
+    return comm::all_reduce(comm_, sum, comm::Operation::sum);
   }
-  norms.square += simd::dot(z_, r);
-  return norms;
-}
 
-Refinement::ResidualNorms Refinement::over_ranks(ResidualNorms own) {
-  return {comm::all_reduce(comm_, own.square, comm::Operation::sum),
-          comm::all_reduce(comm_, own.largest, comm::Operation::max)};
-}
+  // r := r - alpha A p, x := x + alpha p.
+  ResidualNorms advance(double alpha, Field& high, Field& low) {
+    const auto columns = static_cast<std::ptrdiff_t>(system_.block().columns);
+    ResidualNorms norms;
+    for (std::size_t i = 0; i < system_.block().rows; ++i) {
+      const auto row = static_cast<std::ptrdiff_t>(i);
+      const FaceRow faces = faces_of_row(system_, row);
+      const double* const p = system_.p.row(row);
+      const double* const above = system_.p.row(row - 1);
+      const double* const below = system_.p.row(row + 1);
+      double* const __restrict r = system_.r.row(row);
+      double* const __restrict x = high.row(row);
+      double* const __restrict x_low = low.row(row);
+      for (std::ptrdiff_t j = 0; j < columns; ++j) {
+        const double vertical =
+            faces.north[j] * (p[j] - above[j]) + faces.south[j] * (p[j] - below[j]);
+        const double along =
+            faces.east[j - 1] * (p[j] - p[j - 1]) + faces.east[j] * (p[j] - p[j + 1]);
+        r[j] -= alpha * (vertical + along);
+        const Twice sum = Twice(x[j], x_low[j]) + exact_product(alpha, p[j]);
+        x[j] = sum.hi;
+        x_low[j] = sum.lo;
+      }
+      norms = add_norms(row, norms);
+    }
+    return over_ranks(norms);
+  }
 
-std::size_t Refinement::solve(Field& high, Field& low, double least, std::size_t most) {
-  ResidualNorms norms;
-  for (std::size_t i = 0; i < system_.block().rows; ++i) {
-    norms = add_norms(static_cast<std::ptrdiff_t>(i), norms);
+  ResidualNorms add_norms(std::ptrdiff_t row, ResidualNorms norms) {
+    const FaceRow faces = faces_of_row(system_, row);
+    const std::span<const double> r(system_.r.row(row), z_.size());
+    for (std::size_t j = 0; j < z_.size(); ++j) {
+      z_[j] = r[j] / faces.sum(static_cast<std::ptrdiff_t>(j));
+      norms.largest = std::max(norms.largest, std::fabs(z_[j]));
+    }
+    norms.square += simd::dot(z_, r);
+    return norms;
   }
-  norms = over_ranks(norms);
-  std::size_t iterations = 0;
-  double beta = 0;
-  while (norms.largest > least && iterations < most) {
-    turn(beta);
-    const double product = curvature();
-    if (!(product > 0)) break;  // nothing left, or no number
-    const ResidualNorms next = advance(norms.square / product, high, low);
-    beta = next.square / norms.square;
-    norms = next;
-    ++iterations;
+
+  ResidualNorms over_ranks(ResidualNorms own) {
+    return {comm::all_reduce(comm_, own.square, comm::Operation::sum),
+            comm::all_reduce(comm_, own.largest, comm::Operation::max)};
   }
-  return iterations;
-}
+
+  comm::Comm& comm_;
+  System& system_;
+  Halo& halo_;
+  std::vector<double> differences_, flows_, z_;  // of a row
+};
 
 constexpr double kMostContrast = 1e180;   // so that no product of faces and halves of numbers is 0
 constexpr double kUp = 1 + 0x1p-40;       // more than what rounding takes from a few products

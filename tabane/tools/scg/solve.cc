@@ -113,6 +113,45 @@ class Iteration {
   bool behind_ = false;  // x lacks alpha_ p
 };
 
+std::vector<double> packed(const Field& field, const Block& block) {
+  std::vector<double> values(block.unknowns());
+  for (std::size_t i = 0; i < block.rows; ++i) {
+    std::copy_n(field.row(static_cast<std::ptrdiff_t>(i)), block.columns,
+                values.begin() + static_cast<std::ptrdiff_t>(i * block.columns));
+  }
+  return values;
+}
+
+// A span from the first row of a block to its last, padding included.
+std::span<double> whole(const Field& field, const Block& block) {
+  return {field.row(0), static_cast<std::size_t>(field.stride()) * block.rows};
+}
+
+// A power of two that brings the right side's largest number near 1.
+double factor_of(comm::Comm& comm, const System& system) {
+  double most = 0;
+  for (const double value : whole(system.r, system.block()))
+    most = std::max(most, std::fabs(value));
+  most = comm::all_reduce(comm, most, comm::Operation::max);
+  constexpr int kMost = 1000;  // 2^-1000 is a normal number, too
+  return most > 0 && std::isfinite(most)
+             ? std::ldexp(1, -std::clamp(std::ilogb(most), -kMost, kMost))
+             : 1;
+}
+
+// The triad over the vectors of the solution, which are needed no more: as many bytes, in the same
+// place.
+double limit_of(comm::Comm& comm, const System& system, double bytes_per_unknown) {
+  const Block& block = system.block();
+  const double bandwidth = solver::triad_bandwidth(comm, whole(system.p, block),
+                                                   whole(system.r, block), whole(system.x, block));
+  return kOperations * bandwidth / bytes_per_unknown;
+}
+
+std::size_t default_iterations(const Problem& problem) {
+  return std::max<std::size_t>(10'000, 20 * (problem.rows + problem.columns));
+}
+
 }  // namespace
 
 Progress iterate(comm::Comm& comm, System& system, Halo& halo, comm::Steps& steps, double tolerance,
@@ -161,19 +200,6 @@ solver::Check verify(comm::Comm& comm, const Problem& problem, const System& sys
   return {std::sqrt(sums[kResidual]) / right, tolerance + std::min(rounding, kMostRounding)};
 }
 
-namespace {
-
-std::vector<double> packed(const Field& field, const Block& block) {
-  std::vector<double> values(block.unknowns());
-  for (std::size_t i = 0; i < block.rows; ++i) {
-    std::copy_n(field.row(static_cast<std::ptrdiff_t>(i)), block.columns,
-                values.begin() + static_cast<std::ptrdiff_t>(i * block.columns));
-  }
-  return values;
-}
-
-}  // namespace
-
 std::vector<double> gather_field(comm::Comm& comm, const Problem& problem, comm::GridShape grid,
                                  const Field& field) {
   std::vector<std::size_t> counts;
@@ -197,40 +223,6 @@ std::vector<double> gather_field(comm::Comm& comm, const Problem& problem, comm:
   }
   return whole;
 }
-
-namespace {
-
-// A span from the first row of a block to its last, padding included.
-std::span<double> whole(const Field& field, const Block& block) {
-  return {field.row(0), static_cast<std::size_t>(field.stride()) * block.rows};
-}
-
-// A power of two that brings the right side's largest number near 1.
-double factor_of(comm::Comm& comm, const System& system) {
-  double most = 0;
-  for (const double value : whole(system.r, system.block()))
-    most = std::max(most, std::fabs(value));
-  most = comm::all_reduce(comm, most, comm::Operation::max);
-  constexpr int kMost = 1000;  // 2^-1000 is a normal number, too
-  return most > 0 && std::isfinite(most)
-             ? std::ldexp(1, -std::clamp(std::ilogb(most), -kMost, kMost))
-             : 1;
-}
-
-// The triad over the vectors of the solution, which are needed no more: as many bytes, in the same
-// place.
-double limit_of(comm::Comm& comm, const System& system, double bytes_per_unknown) {
-  const Block& block = system.block();
-  const double bandwidth = solver::triad_bandwidth(comm, whole(system.p, block),
-                                                   whole(system.r, block), whole(system.x, block));
-  return kOperations * bandwidth / bytes_per_unknown;
-}
-
-std::size_t default_iterations(const Problem& problem) {
-  return std::max<std::size_t>(10'000, 20 * (problem.rows + problem.columns));
-}
-
-}  // namespace
 
 SolvedMesh solve(comm::Comm& comm, const Problem& problem, const SolveOptions& options,
                  std::vector<double>* values) {

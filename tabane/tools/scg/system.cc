@@ -45,6 +45,46 @@ Part part_of(std::size_t whole, int parts, int part) {
   return {first, whole * (i + 1) / p - first};
 }
 
+// The elements along a side; beyond: those of the frame.
+struct EdgeElements {
+  double* first;
+  std::ptrdiff_t step;
+};
+EdgeElements edge_of(const Field& field, const Block& block, int side, bool beyond) {
+  const auto rows = static_cast<std::ptrdiff_t>(block.rows);
+  const auto columns = static_cast<std::ptrdiff_t>(block.columns);
+  switch (side) {
+    case kNorth:
+      return {field.row(beyond ? -1 : 0), 1};
+    case kSouth:
+      return {field.row(beyond ? rows : rows - 1), 1};
+    case kWest:
+      return {field.row(0) - (beyond ? 1 : 0), field.stride()};
+    default:
+      return {field.row(0) + (beyond ? columns : columns - 1), field.stride()};
+  }
+}
+
+// Returns the sum of c[i * step] a[i] b[i], in four chains of additions.
+double weighted_dot(const double* c, std::ptrdiff_t step, const std::vector<double>& a,
+                    const std::vector<double>& b) {
+  std::array<double, 4> sums{};
+  for (std::size_t i = 0; i < a.size(); ++i) {
+    sums[i % 4] += c[static_cast<std::ptrdiff_t>(i) * step] * a[i] * b[i];
+  }
+  return (sums[0] + sums[1]) + (sums[2] + sums[3]);
+}
+
+struct MeshPoint {
+  std::size_t row = 0, column = 0;
+};
+
+// row, column: of the block, -1 and beyond its end included.
+MeshPoint point_of(const Block& block, std::ptrdiff_t row, std::ptrdiff_t column) {
+  return {static_cast<std::size_t>(static_cast<std::ptrdiff_t>(block.first_row) + row),
+          static_cast<std::size_t>(static_cast<std::ptrdiff_t>(block.first_column) + column)};
+}
+
 }  // namespace
 
 comm::GridShape choose_grid(int ranks, const Problem& problem, comm::GridShape wanted) {
@@ -76,40 +116,6 @@ Block block_of(const Problem& problem, comm::GridShape grid, int rank) {
   if (column + 1 < grid.columns) block.neighbours[kEast] = rank + 1;
   return block;
 }
-
-namespace {
-
-// The elements along a side; beyond: those of the frame.
-struct EdgeElements {
-  double* first;
-  std::ptrdiff_t step;
-};
-EdgeElements edge_of(const Field& field, const Block& block, int side, bool beyond) {
-  const auto rows = static_cast<std::ptrdiff_t>(block.rows);
-  const auto columns = static_cast<std::ptrdiff_t>(block.columns);
-  switch (side) {
-    case kNorth:
-      return {field.row(beyond ? -1 : 0), 1};
-    case kSouth:
-      return {field.row(beyond ? rows : rows - 1), 1};
-    case kWest:
-      return {field.row(0) - (beyond ? 1 : 0), field.stride()};
-    default:
-      return {field.row(0) + (beyond ? columns : columns - 1), field.stride()};
-  }
-}
-
-// Returns the sum of c[i * step] a[i] b[i], in four chains of additions.
-double weighted_dot(const double* c, std::ptrdiff_t step, const std::vector<double>& a,
-                    const std::vector<double>& b) {
-  std::array<double, 4> sums{};
-  for (std::size_t i = 0; i < a.size(); ++i) {
-    sums[i % 4] += c[static_cast<std::ptrdiff_t>(i) * step] * a[i] * b[i];
-  }
-  return (sums[0] + sums[1]) + (sums[2] + sums[3]);
-}
-
-}  // namespace
 
 Halo::Halo(comm::Comm& comm, const Block& block) : comm_(comm), block_(block) {
   for (int side = 0; side < kSides; ++side) {
@@ -202,20 +208,6 @@ double Halo::cut_edges(const Field& p, const Couplings& couplings) const {
   }
   return sum;
 }
-
-namespace {
-
-struct MeshPoint {
-  std::size_t row = 0, column = 0;
-};
-
-// row, column: of the block, -1 and beyond its end included.
-MeshPoint point_of(const Block& block, std::ptrdiff_t row, std::ptrdiff_t column) {
-  return {static_cast<std::size_t>(static_cast<std::ptrdiff_t>(block.first_row) + row),
-          static_cast<std::size_t>(static_cast<std::ptrdiff_t>(block.first_column) + column)};
-}
-
-}  // namespace
 
 System::System(const Problem& problem, const Block& block)
     : p(block.rows, block.columns, 0),

@@ -182,7 +182,40 @@ class Substitution {
     for (int k = 0; k < rows().blocks(); ++k) forward(k);
     for (int k = rows().blocks() - 1; k >= 0; --k) backward(k);
   }
-  std::vector<double> gather();
+  std::vector<double> gather() {
+    const Distribution& distribution = factors_.distribution();
+    const std::vector<double> first = first_face_of_all();
+    // All ranks of a row of the grid have found the same.
+    std::vector<double> own;
+    if (columns().mine == 0) {
+      for (const std::vector<double>& one : found_) own.insert(own.end(), one.begin(), one.end());
+    }
+    const comm::Parts<double> parts = comm::gather_varying(grid_.all(), own, 0);
+    if (grid_.all().rank() != 0) return {};
+    const auto n = static_cast<std::size_t>(distribution.patches());
+    std::vector<double> radiosities(kColours * n);
+    const double* from = parts.values.data();
+    for (int part = 0; part < rows().parts; ++part) {
+      for (std::size_t q = 0; q < kColours; ++q) {
+        for (int b = part; b < rows().blocks(); from += rows().size(b), b += rows().parts) {
+          std::copy_n(from, rows().size(b),
+                      radiosities.begin() + static_cast<std::ptrdiff_t>(q * n) +
+                          distribution.first_face + rows().begin(b));
+        }
+      }
+    }
+    // x1 = D^-1 (y1 - C12 x2).
+    for (int q = 0; q < kColours; ++q) {
+      for (int i = 0; i < distribution.first_face; ++i) {
+        const std::size_t place =
+            static_cast<std::size_t>(q) * static_cast<std::size_t>(distribution.first_face) +
+            static_cast<std::size_t>(i);
+        radiosities[static_cast<std::size_t>(q) * n + static_cast<std::size_t>(i)] =
+            epsilon(q, i) + rho(q, i) / couplings_.sums()[i] * first[place];
+      }
+    }
+    return radiosities;
+  }
 
  private:
   static Vectors vectors(int size) {
@@ -202,13 +235,123 @@ class Substitution {
   }
   double* part_of(int q) { return part_.data() + static_cast<std::ptrdiff_t>(q) * size_; }
 
-  void start_from_first_face();
-  void forward(int k);
-  void backward(int k);
-  void subtract_from_right_side(int k);
-  void multiply_below(int k, bool transposed);
-  void solve_diagonal(int k, bool transposed);
-  std::vector<double> first_face_of_all();
+  // y2 - C21 D^-1 y1, where D = -S / rho and y1 = -S epsilon / rho.
+  void start_from_first_face() {
+    const solver::BlockCyclic& first = factors_.distribution().first;
+    if (first.my_count() == 0 || rows().my_count() == 0) return;
+    for (int q = 0; q < kColours; ++q) {
+      const std::vector<double> light(first.my_count(), epsilon(q, 0));
+      cblas_dgemv(CblasColMajor, CblasNoTrans, rows().my_count(), first.my_count(), 1,
+                  couplings_.first(), static_cast<int>(couplings_.ld_first()), light.data(), 1, 1,
+                  to_subtract_[q].data(), 1);
+    }
+  }
+
+  void forward(int k) {
+    size_ = rows().size(k);
+    part_.assign(kColours * size_, 0);
+    const int begin = rows().indices_before(k);
+    if (in_row_of(k)) {
+      for (int q = 0; q < kColours; ++q) {
+        std::copy_n(to_subtract_[q].begin() + begin, size_, part_of(q));
+      }
+      comm::reduce(grid_.row(), part_, comm::Operation::sum, columns().owner_of_block(k));
+    }
+    if (in_row_of(k) && in_column_of(k)) {
+      subtract_from_right_side(k);
+      solve_diagonal(k, false);
+      for (int q = 0; q < kColours; ++q) {
+        const double* const d = factors_.of(q).at(k, k);
+        const std::size_t ld = factors_.of(q).ld(k);
+        for (int i = 0; i < size_; ++i) {
+          found_[q][begin + i] = part_of(q)[i] / d[static_cast<std::size_t>(i) * (ld + 1)];
+        }
+      }
+    }
+    if (!in_column_of(k)) return;
+    comm::broadcast(grid_.column(), part_, rows().owner_of_block(k));
+    multiply_below(k, false);
+  }
+
+  void backward(int k) {
+    size_ = rows().size(k);
+    part_.resize(kColours * size_);
+    const int begin = rows().indices_before(k);
+    if (in_column_of(k)) {
+      multiply_below(k, true);
+      comm::reduce(grid_.column(), part_, comm::Operation::sum, rows().owner_of_block(k));
+    }
+    if (!in_row_of(k)) return;
+    if (in_column_of(k)) {
+      for (int q = 0; q < kColours; ++q) {
+        const double* const found = found_[q].data() + begin;
+        for (int i = 0; i < size_; ++i) part_of(q)[i] = found[i] - part_of(q)[i];
+      }
+      solve_diagonal(k, true);
+    }
+    comm::broadcast(grid_.row(), part_, columns().owner_of_block(k));
+    for (int q = 0; q < kColours; ++q) {
+      std::copy_n(part_of(q), size_, found_[q].begin() + begin);
+    }
+  }
+
+  // part := y - part, y = -S epsilon / rho.
+  void subtract_from_right_side(int k) {
+    for (int q = 0; q < kColours; ++q) {
+      for (int i = 0; i < size_; ++i) {
+        const int patch = factors_.distribution().first_face + rows().begin(k) + i;
+        const double sum = couplings_.sums()[patch];
+        part_of(q)[i] = -sum * epsilon(q, patch) / rho(q, patch) - part_of(q)[i];
+      }
+    }
+  }
+
+  // With this rank's rows below block k: to_subtract += L part; transposed: part := L^T found.
+  void multiply_below(int k, bool transposed) {
+    const int begin = rows().indices_before(k + 1), count = rows().my_count() - begin;
+    if (transposed) std::ranges::fill(part_, 0);
+    if (count == 0) return;
+    for (int q = 0; q < kColours; ++q) {
+      grid_.all().compute(solver::pass(static_cast<double>(count) * size_, 2));
+      LowerPart& factor = factors_.of(q);
+      double* const rest = (transposed ? found_ : to_subtract_)[q].data() + begin;
+      cblas_dgemv(CblasColMajor, transposed ? CblasTrans : CblasNoTrans, count, size_, 1,
+                  factor.at(k + 1, k), static_cast<int>(factor.ld(k)),
+                  transposed ? rest : part_of(q), 1, 1, transposed ? part_of(q) : rest, 1);
+    }
+  }
+
+  void solve_diagonal(int k, bool transposed) {
+    for (int q = 0; q < kColours; ++q) {
+      cblas_dtrsv(CblasColMajor, CblasLower, transposed ? CblasTrans : CblasNoTrans, CblasUnit,
+                  size_, factors_.of(q).at(k, k), static_cast<int>(factors_.of(q).ld(k)),
+                  part_of(q), 1);
+    }
+  }
+
+  // Returns C12 times the solution on rank 0, colour by colour.
+  std::vector<double> first_face_of_all() {
+    const Distribution& distribution = factors_.distribution();
+    const solver::BlockCyclic& first = distribution.first;
+    const auto count = static_cast<std::size_t>(distribution.first_face);
+    std::vector<double> all(kColours * count), own(first.my_count());
+    for (std::size_t q = 0; q < kColours; ++q) {
+      if (rows().my_count() > 0 && first.my_count() > 0) {
+        grid_.all().compute(
+            solver::pass(static_cast<double>(rows().my_count()) * first.my_count(), 2));
+        cblas_dgemv(CblasColMajor, CblasTrans, rows().my_count(), first.my_count(), 1,
+                    couplings_.first(), static_cast<int>(couplings_.ld_first()), found_[q].data(),
+                    1, 0, own.data(), 1);
+      }
+      for (int b = 0; b < first.blocks(); ++b) {
+        if (first.owner_of_block(b) != first.mine) continue;
+        std::copy_n(own.begin() + first.indices_before(b), first.size(b),
+                    all.begin() + static_cast<std::ptrdiff_t>(q * count) + first.begin(b));
+      }
+    }
+    comm::reduce(grid_.all(), all, comm::Operation::sum, 0);
+    return all;
+  }
 
   const Geometry& geometry_;
   const Region& region_;
@@ -220,158 +363,6 @@ class Substitution {
   std::vector<double> part_;  // block k of the three vectors
   int size_ = 0;              // of block k
 };
-
-// y2 - C21 D^-1 y1, where D = -S / rho and y1 = -S epsilon / rho.
-void Substitution::start_from_first_face() {
-  const solver::BlockCyclic& first = factors_.distribution().first;
-  if (first.my_count() == 0 || rows().my_count() == 0) return;
-  for (int q = 0; q < kColours; ++q) {
-    const std::vector<double> light(first.my_count(), epsilon(q, 0));
-    cblas_dgemv(CblasColMajor, CblasNoTrans, rows().my_count(), first.my_count(), 1,
-                couplings_.first(), static_cast<int>(couplings_.ld_first()), light.data(), 1, 1,
-                to_subtract_[q].data(), 1);
-  }
-}
-
-// part := y - part, y = -S epsilon / rho.
-void Substitution::subtract_from_right_side(int k) {
-  for (int q = 0; q < kColours; ++q) {
-    for (int i = 0; i < size_; ++i) {
-      const int patch = factors_.distribution().first_face + rows().begin(k) + i;
-      const double sum = couplings_.sums()[patch];
-      part_of(q)[i] = -sum * epsilon(q, patch) / rho(q, patch) - part_of(q)[i];
-    }
-  }
-}
-
-void Substitution::solve_diagonal(int k, bool transposed) {
-  for (int q = 0; q < kColours; ++q) {
-    cblas_dtrsv(CblasColMajor, CblasLower, transposed ? CblasTrans : CblasNoTrans, CblasUnit, size_,
-                factors_.of(q).at(k, k), static_cast<int>(factors_.of(q).ld(k)), part_of(q), 1);
-  }
-}
-
-// With this rank's rows below block k: to_subtract += L part; transposed: part := L^T found.
-void Substitution::multiply_below(int k, bool transposed) {
-  const int begin = rows().indices_before(k + 1), count = rows().my_count() - begin;
-  if (transposed) std::ranges::fill(part_, 0);
-  if (count == 0) return;
-  for (int q = 0; q < kColours; ++q) {
-    grid_.all().compute(solver::pass(static_cast<double>(count) * size_, 2));
-    LowerPart& factor = factors_.of(q);
-    double* const rest = (transposed ? found_ : to_subtract_)[q].data() + begin;
-    cblas_dgemv(CblasColMajor, transposed ? CblasTrans : CblasNoTrans, count, size_, 1,
-                factor.at(k + 1, k), static_cast<int>(factor.ld(k)), transposed ? rest : part_of(q),
-                1, 1, transposed ? part_of(q) : rest, 1);
-  }
-}
-
-void Substitution::forward(int k) {
-  size_ = rows().size(k);
-  part_.assign(static_cast<std::size_t>(kColours * size_), 0);
-  const int begin = rows().indices_before(k);
-  if (in_row_of(k)) {
-    for (int q = 0; q < kColours; ++q) {
-      std::copy_n(to_subtract_[q].begin() + begin, size_, part_of(q));
-    }
-    comm::reduce(grid_.row(), part_, comm::Operation::sum, columns().owner_of_block(k));
-  }
-  if (in_row_of(k) && in_column_of(k)) {
-    subtract_from_right_side(k);
-    solve_diagonal(k, false);
-    for (int q = 0; q < kColours; ++q) {
-      const double* const d = factors_.of(q).at(k, k);
-      const std::size_t ld = factors_.of(q).ld(k);
-      for (int i = 0; i < size_; ++i) {
-        found_[q][begin + i] = part_of(q)[i] / d[static_cast<std::size_t>(i) * (ld + 1)];
-      }
-    }
-  }
-  if (!in_column_of(k)) return;
-  comm::broadcast(grid_.column(), part_, rows().owner_of_block(k));
-  multiply_below(k, false);
-}
-
-void Substitution::backward(int k) {
-  size_ = rows().size(k);
-  part_.resize(static_cast<std::size_t>(kColours * size_));
-  const int begin = rows().indices_before(k);
-  if (in_column_of(k)) {
-    multiply_below(k, true);
-    comm::reduce(grid_.column(), part_, comm::Operation::sum, rows().owner_of_block(k));
-  }
-  if (!in_row_of(k)) return;
-  if (in_column_of(k)) {
-    for (int q = 0; q < kColours; ++q) {
-      const double* const found = found_[q].data() + begin;
-      for (int i = 0; i < size_; ++i) part_of(q)[i] = found[i] - part_of(q)[i];
-    }
-    solve_diagonal(k, true);
-  }
-  comm::broadcast(grid_.row(), part_, columns().owner_of_block(k));
-  for (int q = 0; q < kColours; ++q) {
-    std::copy_n(part_of(q), size_, found_[q].begin() + begin);
-  }
-}
-
-// Returns C12 times the solution on rank 0, colour by colour.
-std::vector<double> Substitution::first_face_of_all() {
-  const Distribution& distribution = factors_.distribution();
-  const solver::BlockCyclic& first = distribution.first;
-  const auto count = static_cast<std::size_t>(distribution.first_face);
-  std::vector<double> all(kColours * count), own(static_cast<std::size_t>(first.my_count()));
-  for (std::size_t q = 0; q < kColours; ++q) {
-    if (rows().my_count() > 0 && first.my_count() > 0) {
-      grid_.all().compute(
-          solver::pass(static_cast<double>(rows().my_count()) * first.my_count(), 2));
-      cblas_dgemv(CblasColMajor, CblasTrans, rows().my_count(), first.my_count(), 1,
-                  couplings_.first(), static_cast<int>(couplings_.ld_first()), found_[q].data(), 1,
-                  0, own.data(), 1);
-    }
-    for (int b = 0; b < first.blocks(); ++b) {
-      if (first.owner_of_block(b) != first.mine) continue;
-      std::copy_n(own.begin() + first.indices_before(b), first.size(b),
-                  all.begin() + static_cast<std::ptrdiff_t>(q * count) + first.begin(b));
-    }
-  }
-  comm::reduce(grid_.all(), all, comm::Operation::sum, 0);
-  return all;
-}
-
-std::vector<double> Substitution::gather() {
-  const Distribution& distribution = factors_.distribution();
-  const std::vector<double> first = first_face_of_all();
-  // All ranks of a row of the grid have found the same.
-  std::vector<double> own;
-  if (columns().mine == 0) {
-    for (const std::vector<double>& one : found_) own.insert(own.end(), one.begin(), one.end());
-  }
-  const comm::Parts<double> parts = comm::gather_varying(grid_.all(), own, 0);
-  if (grid_.all().rank() != 0) return {};
-  const auto n = static_cast<std::size_t>(distribution.patches());
-  std::vector<double> radiosities(kColours * n);
-  const double* from = parts.values.data();
-  for (int part = 0; part < rows().parts; ++part) {
-    for (std::size_t q = 0; q < kColours; ++q) {
-      for (int b = part; b < rows().blocks(); from += rows().size(b), b += rows().parts) {
-        std::copy_n(from, rows().size(b),
-                    radiosities.begin() + static_cast<std::ptrdiff_t>(q * n) +
-                        distribution.first_face + rows().begin(b));
-      }
-    }
-  }
-  // x1 = D^-1 (y1 - C12 x2).
-  for (int q = 0; q < kColours; ++q) {
-    for (int i = 0; i < distribution.first_face; ++i) {
-      const std::size_t place =
-          static_cast<std::size_t>(q) * static_cast<std::size_t>(distribution.first_face) +
-          static_cast<std::size_t>(i);
-      radiosities[static_cast<std::size_t>(q) * n + static_cast<std::size_t>(i)] =
-          epsilon(q, i) + rho(q, i) / couplings_.sums()[i] * first[place];
-    }
-  }
-  return radiosities;
-}
 
 }  // namespace
 

@@ -17,44 +17,42 @@ constexpr std::size_t kNumbers = 3 + 2 * kFaces * kColours;
 // Below it, the diagonal of the systems, S / reflectivity, leaves no digits to anything else.
 constexpr double kLeastReflectivity = 1e-6, kMostReflectivity = 0.999;
 
-// What the number at a place of the file is.
-struct Meaning {
-  enum Kind { size, reflectivity, emissivity } kind;
-  std::size_t colour = 0, index = 0;
-};
+// The places of numbers in a file: sizes, then reflectivities, then emissivities, face by face of a
+// colour.
+constexpr std::size_t kFirstReflectivity = 3;
+constexpr std::size_t kFirstEmissivity = kFirstReflectivity + kColours * kFaces;
 
-Meaning meaning_of(std::size_t place) {
-  if (place < 3) return {Meaning::size, 0, place};
-  place -= 3;
-  const std::size_t of_colour = place % (kColours * kFaces);
-  return {place < kColours * kFaces ? Meaning::reflectivity : Meaning::emissivity,
-          of_colour / kFaces, of_colour % kFaces};
+std::size_t colour_of(std::size_t place) {
+  return (place - kFirstReflectivity) / kFaces % kColours;
+}
+std::size_t face_of(std::size_t place) { return (place - kFirstReflectivity) % kFaces; }
+
+double& number_at(Geometry& geometry, std::size_t place) {
+  if (place < kFirstReflectivity) return geometry.box[place];
+  auto& of_faces = place < kFirstEmissivity ? geometry.reflectivity : geometry.emissivity;
+  return of_faces[colour_of(place)][face_of(place)];
 }
 
-std::string text_of(const Meaning& meaning) {
-  if (meaning.kind == Meaning::size) return fmt::format("size {} of the box", meaning.index + 1);
+std::string text_of(std::size_t place) {
+  if (place < kFirstReflectivity) return fmt::format("size {} of the box", place + 1);
   return fmt::format("the {} of face {} in {}",
-                     meaning.kind == Meaning::reflectivity ? "reflectivity" : "emissivity",
-                     meaning.index + 1, kColourNames[meaning.colour]);
+                     place < kFirstEmissivity ? "reflectivity" : "emissivity", face_of(place) + 1,
+                     kColourNames[colour_of(place)]);
 }
 
 // What a wrong number should have been; empty: it is right.
-std::string objection(const Meaning& meaning, double number) {
-  switch (meaning.kind) {
-    case Meaning::size:
-      return number >= 1 && number < 100 ? "" : "1 or more and less than 100";
-    case Meaning::reflectivity:
-      if (number == 0) {
-        return fmt::format("more than 0, as the equations divide by it; {} is as good as black",
-                           kLeastReflectivity);
-      }
-      return number >= kLeastReflectivity && number <= kMostReflectivity
-                 ? ""
-                 : fmt::format("from {} to {}", kLeastReflectivity, kMostReflectivity);
-    case Meaning::emissivity:
-      return number >= 0 && number < 1e100 ? "" : "0 or more";
+std::string objection(std::size_t place, double number) {
+  if (place < kFirstReflectivity) {
+    return number >= 1 && number < 100 ? "" : "1 or more and less than 100";
   }
-  return "";
+  if (place >= kFirstEmissivity) return number >= 0 && number < 1e100 ? "" : "0 or more";
+  if (number == 0) {
+    return fmt::format("more than 0, as the equations divide by it; {} is as good as black",
+                       kLeastReflectivity);
+  }
+  return number >= kLeastReflectivity && number <= kMostReflectivity
+             ? ""
+             : fmt::format("from {} to {}", kLeastReflectivity, kMostReflectivity);
 }
 
 class Parser {
@@ -70,7 +68,7 @@ class Parser {
     }
     if (place_ < kNumbers) {
       refuse(fmt::format("the file ends after {} of {} numbers; expected {}", place_, kNumbers,
-                         text_of(meaning_of(place_))));
+                         text_of(place_)));
     }
     require_light();
     return geometry_;
@@ -101,7 +99,7 @@ class Parser {
     if (error != std::errc() || end != digits.data() + digits.size()) {
       if (std::string_view("+-.0123456789").find(word[0]) == std::string_view::npos) return false;
       if (place_ == kNumbers) return false;
-      refuse(fmt::format("\"{}\" is not a number; expected {}", word, text_of(meaning_of(place_))));
+      refuse(fmt::format("\"{}\" is not a number; expected {}", word, text_of(place_)));
     }
     if (place_ == kNumbers) {
       refuse(
@@ -112,18 +110,11 @@ class Parser {
   }
 
   void put(double number, std::string_view word) {
-    const Meaning meaning = meaning_of(place_++);
-    const std::string expected = objection(meaning, number);
+    const std::string expected = objection(place_, number);
     if (!expected.empty()) {
-      refuse(fmt::format("{} is {}; expected {}", text_of(meaning), word, expected));
+      refuse(fmt::format("{} is {}; expected {}", text_of(place_), word, expected));
     }
-    if (meaning.kind == Meaning::size) {
-      geometry_.box[meaning.index] = number;
-      return;
-    }
-    auto& of_faces =
-        meaning.kind == Meaning::reflectivity ? geometry_.reflectivity : geometry_.emissivity;
-    of_faces[meaning.colour][meaning.index] = number;
+    number_at(geometry_, place_++) = number;
   }
 
   void require_light() const {
@@ -140,6 +131,21 @@ class Parser {
   std::size_t place_ = 0;  // numbers taken
   Geometry geometry_;
 };
+
+constexpr int kLeastPatches = 6;
+
+// Returns the columns of a face with that many patches.
+int columns_of_face(const Geometry& geometry, int face, int patches) {
+  const double ratio = geometry.width(face) / geometry.height(face);
+  return std::clamp(static_cast<int>(std::floor(std::sqrt(patches * ratio) + 0.5)), 1,
+                    std::max(patches, 1));
+}
+
+[[noreturn]] void refuse_eccentric(const Geometry& geometry, int patches) {
+  throw core::UsageError(
+      fmt::format("an eccentric box ({} x {} x {}) requires more patches than {}", geometry.box[0],
+                  geometry.box[1], geometry.box[2], patches));
+}
 
 }  // namespace
 
@@ -160,24 +166,6 @@ Geometry parse_geometry(std::string_view text, const std::string& name) {
 Geometry read_geometry(const std::filesystem::path& path) {
   return parse_geometry(core::read_file(path), path.string());
 }
-
-namespace {
-
-constexpr int kLeastPatches = 6;
-
-// Returns the columns of a face with that many patches.
-int columns_of_face(const Geometry& geometry, int face, int patches) {
-  const double ratio = geometry.width(face) / geometry.height(face);
-  return std::clamp(static_cast<int>(std::floor(std::sqrt(patches * ratio) + 0.5)), 1,
-                    std::max(patches, 1));
-}
-
-[[noreturn]] void refuse_eccentric(const Geometry& geometry, int patches) {
-  throw core::UsageError("an eccentric box ({} x {} x {}) requires more patches than {}",
-                         geometry.box[0], geometry.box[1], geometry.box[2], patches);
-}
-
-}  // namespace
 
 std::array<int, kFaces + 1> share_patches(const Geometry& geometry, int patches) {
   double whole = 0;

@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-#include "tabane/core/error.h"
+#include "tabane/core/text_of_error_test.h"
 #include "tabane/tools/slalom/box_test.h"
 
 namespace tabane::slalom {
@@ -17,12 +17,7 @@ std::string changed(std::string_view from, std::string_view to) {
 }
 
 void expect_refused(const std::string& text, const std::string& because) {
-  try {
-    parse_geometry(text, "geom");
-    FAIL() << because;
-  } catch (const core::UsageError& error) {
-    EXPECT_EQ(std::string(error.what()), because);
-  }
+  EXPECT_EQ(core::text_of_error<core::UsageError>([&] { parse_geometry(text, "geom"); }), because);
 }
 
 TEST(Geometry, HasTheBenchmarksBox) {
@@ -118,12 +113,8 @@ TEST(Patches, TooFewForTheBoxAreRefused) {
   EXPECT_THROW(cut_into_patches(kBox, 5), core::UsageError);
   Geometry eccentric = kBox;
   eccentric.box = {99, 1, 1};
-  try {
-    cut_into_patches(eccentric, 20);
-    FAIL();
-  } catch (const core::UsageError& error) {
-    EXPECT_STREQ(error.what(), "an eccentric box (99 x 1 x 1) requires more patches than 20");
-  }
+  EXPECT_EQ(core::text_of_error<core::UsageError>([&] { cut_into_patches(eccentric, 20); }),
+            "an eccentric box (99 x 1 x 1) requires more patches than 20");
   EXPECT_NO_THROW(cut_into_patches(eccentric, 2000));
 }
 

@@ -15,6 +15,21 @@ void copy_block(int rows, int columns, const double* from, std::size_t ld_from, 
   for (int j = 0; j < columns; ++j, from += ld_from, to += ld_to) std::copy_n(from, rows, to);
 }
 
+constexpr int kSmall = 16;
+
+void factor_small(double* a, int n, std::size_t ld) {
+  for (int k = 0; k < n; ++k) {
+    double* const pivot = a + static_cast<std::size_t>(k) * ld;
+    const double inverse = 1 / pivot[k];
+    for (int j = k + 1; j < n; ++j) {
+      double* const column = a + static_cast<std::size_t>(j) * ld;
+      const double factor = pivot[j] * inverse;
+      for (int i = j; i < n; ++i) column[i] -= pivot[i] * factor;
+    }
+    for (int i = k + 1; i < n; ++i) pivot[i] *= inverse;
+  }
+}
+
 }  // namespace
 
 PanelExchange::PanelExchange(comm::Grid& grid, comm::Steps& steps, const Distribution& distribution,
@@ -141,25 +156,6 @@ void PanelExchange::scale(int q, double* kept, std::size_t ld_kept) {
     column += ld();
   }
 }
-
-namespace {
-
-constexpr int kSmall = 16;
-
-void factor_small(double* a, int n, std::size_t ld) {
-  for (int k = 0; k < n; ++k) {
-    double* const pivot = a + static_cast<std::size_t>(k) * ld;
-    const double inverse = 1 / pivot[k];
-    for (int j = k + 1; j < n; ++j) {
-      double* const column = a + static_cast<std::size_t>(j) * ld;
-      const double factor = pivot[j] * inverse;
-      for (int i = j; i < n; ++i) column[i] -= pivot[i] * factor;
-    }
-    for (int i = k + 1; i < n; ++i) pivot[i] *= inverse;
-  }
-}
-
-}  // namespace
 
 // Halves: L11 D1 L11^T = A11; X = A21 L11^-T; L21 = X D1^-1; then A22 - L21 X^T.
 void factor_block(double* a, int n, std::size_t ld, std::vector<double>& space) {

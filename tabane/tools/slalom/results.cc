@@ -18,74 +18,6 @@ namespace {
 
 constexpr double kTolerance = 0.5e-8;  // the benchmark's is that of three colours together
 
-}  // namespace
-
-solver::Check verify(const Geometry& geometry, const Region& region,
-                     const Distribution& distribution, const std::vector<double>& sums,
-                     const std::vector<double>& radiosities, comm::Comm& all) {
-  const auto n = static_cast<std::size_t>(region.size());
-  const int stride = region.size();
-  std::vector<double> products(kColours * n);  // C x
-  const auto side = static_cast<std::size_t>(distribution.rows.block);
-  std::vector<double> block(side * side);
-  const auto add = [&](const CouplingBlock& part) {
-    const auto ld = static_cast<int>(part.ld);
-    const double* const x = radiosities.data();
-    solver::add_product(CblasNoTrans, CblasNoTrans, part.rows, kColours, part.columns, 1,
-                        part.numbers, ld, x + part.column, stride, products.data() + part.row,
-                        stride);
-    if (part.diagonal()) return;
-    solver::add_product(CblasTrans, CblasNoTrans, part.columns, kColours, part.rows, 1,
-                        part.numbers, ld, x + part.row, stride, products.data() + part.column,
-                        stride);
-  };
-  for_each_block(
-      geometry, region, distribution,
-      [&](bool, int, int) {
-        return BlockStorage{block.data(), side};
-      },
-      add);
-  comm::all_reduce(all, products, comm::Operation::sum, {.reproducible = true});
-  solver::Check check{0, kTolerance};
-  for (std::size_t q = 0; q < kColours; ++q) {
-    double residual = 0, largest_x = 0;
-    for (std::size_t i = 0; i < n; ++i) {
-      const auto face = static_cast<std::size_t>(region.patches[i].face);
-      const double diagonal = sums[i] / geometry.reflectivity[q][face];
-      const double x = radiosities[q * n + i];
-      residual += std::abs(x - geometry.emissivity[q][face] - products[q * n + i] / diagonal);
-      largest_x = std::max(largest_x, std::abs(x));
-    }
-    const double relative = residual / largest_x;
-    if (relative > check.residual || std::isnan(relative)) check.residual = relative;
-  }
-  return check;
-}
-
-std::string answer_text(const Geometry& geometry, const Region& region,
-                        std::span<const double> radiosities) {
-  const auto n = static_cast<std::size_t>(region.size());
-  fmt::memory_buffer text;
-  const auto out = std::back_inserter(text);
-  fmt::format_to(out, "{} patches:\n", n);
-  fmt::format_to(out, " patch  face         w         h         d     width    height\n");
-  for (std::size_t i = 0; i < n; ++i) {
-    const Patch& patch = region.patches[i];
-    fmt::format_to(out, FMT_COMPILE("{:6} {:5} {:9.5f} {:9.5f} {:9.5f} {:9.5f} {:9.5f}\n"), i + 1,
-                   patch.face + 1, patch.w, patch.h, geometry.depth(patch.face), patch.width,
-                   patch.height);
-  }
-  fmt::format_to(out, "\n patch  face              red            green             blue\n");
-  for (std::size_t i = 0; i < n; ++i) {
-    fmt::format_to(out, FMT_COMPILE("{:6} {:5} {:16.9g} {:16.9g} {:16.9g}\n"), i + 1,
-                   region.patches[i].face + 1, radiosities[i], radiosities[n + i],
-                   radiosities[2 * n + i]);
-  }
-  return fmt::to_string(text);
-}
-
-namespace {
-
 using Vector = std::array<double, 3>;
 using Light = std::array<double, kColours>;
 
@@ -196,7 +128,7 @@ class Renderer {
       }
     }
     const Film film(seen == 0 ? 0 : sum / static_cast<double>(seen));
-    solver::Picture picture(static_cast<std::size_t>(width), static_cast<std::size_t>(height));
+    solver::Picture picture(width, static_cast<std::size_t>(height));
     for (std::size_t i = 0; i < lights.size(); ++i) {
       const auto x = static_cast<std::uint32_t>(i % picture.width);
       const auto y = static_cast<std::uint32_t>(i / picture.width);
@@ -247,6 +179,70 @@ Between between_centres(double place, int count) {
 double mix(double first, double second, double share) { return first + share * (second - first); }
 
 }  // namespace
+
+solver::Check verify(const Geometry& geometry, const Region& region,
+                     const Distribution& distribution, const std::vector<double>& sums,
+                     const std::vector<double>& radiosities, comm::Comm& all) {
+  const auto n = static_cast<std::size_t>(region.size());
+  const int stride = region.size();
+  std::vector<double> products(kColours * n);  // C x
+  const auto side = static_cast<std::size_t>(distribution.rows.block);
+  std::vector<double> block(side * side);
+  const auto add = [&](const CouplingBlock& part) {
+    const auto ld = static_cast<int>(part.ld);
+    const double* const x = radiosities.data();
+    solver::add_product(CblasNoTrans, CblasNoTrans, part.rows, kColours, part.columns, 1,
+                        part.numbers, ld, x + part.column, stride, products.data() + part.row,
+                        stride);
+    if (part.diagonal()) return;
+    solver::add_product(CblasTrans, CblasNoTrans, part.columns, kColours, part.rows, 1,
+                        part.numbers, ld, x + part.row, stride, products.data() + part.column,
+                        stride);
+  };
+  for_each_block(
+      geometry, region, distribution,
+      [&](bool, int, int) {
+        return BlockStorage{block.data(), side};
+      },
+      add);
+  comm::all_reduce(all, products, comm::Operation::sum, {.reproducible = true});
+  solver::Check check{0, kTolerance};
+  for (std::size_t q = 0; q < kColours; ++q) {
+    double residual = 0, largest_x = 0;
+    for (std::size_t i = 0; i < n; ++i) {
+      const auto face = static_cast<std::size_t>(region.patches[i].face);
+      const double diagonal = sums[i] / geometry.reflectivity[q][face];
+      const double x = radiosities[q * n + i];
+      residual += std::abs(x - geometry.emissivity[q][face] - products[q * n + i] / diagonal);
+      largest_x = std::max(largest_x, std::abs(x));
+    }
+    const double relative = residual / largest_x;
+    if (relative > check.residual || std::isnan(relative)) check.residual = relative;
+  }
+  return check;
+}
+
+std::string answer_text(const Geometry& geometry, const Region& region,
+                        std::span<const double> radiosities) {
+  const auto n = static_cast<std::size_t>(region.size());
+  fmt::memory_buffer text;
+  const auto out = std::back_inserter(text);
+  fmt::format_to(out, "{} patches:\n", n);
+  fmt::format_to(out, " patch  face         w         h         d     width    height\n");
+  for (std::size_t i = 0; i < n; ++i) {
+    const Patch& patch = region.patches[i];
+    fmt::format_to(out, FMT_COMPILE("{:6} {:5} {:9.5f} {:9.5f} {:9.5f} {:9.5f} {:9.5f}\n"), i + 1,
+                   patch.face + 1, patch.w, patch.h, geometry.depth(patch.face), patch.width,
+                   patch.height);
+  }
+  fmt::format_to(out, "\n patch  face              red            green             blue\n");
+  for (std::size_t i = 0; i < n; ++i) {
+    fmt::format_to(out, FMT_COMPILE("{:6} {:5} {:16.9g} {:16.9g} {:16.9g}\n"), i + 1,
+                   region.patches[i].face + 1, radiosities[i], radiosities[n + i],
+                   radiosities[2 * n + i]);
+  }
+  return fmt::to_string(text);
+}
 
 SmoothFace::SmoothFace(const Geometry& geometry, const Region& region, int face)
     : width_(geometry.width(face)), height_(geometry.height(face)) {

@@ -48,6 +48,32 @@ std::size_t end_of(const std::vector<LowerPart::Strip>& strips,
   return last.offset + last.ld * static_cast<std::size_t>(columns.my_count() - last.column);
 }
 
+std::size_t leading_dimension(const Distribution& distribution) {
+  return (static_cast<std::size_t>(distribution.rows.my_count()) + 15) / 8 * 8;
+}
+
+std::size_t first_numbers(const Distribution& distribution) {
+  return leading_dimension(distribution) * static_cast<std::size_t>(distribution.first.my_count());
+}
+
+// Of a coupling; the benchmark counts 370 or 532, by where the faces are.
+constexpr double kOperations = 400;
+
+// Blocks above the diagonal are not computed, so their sums come from below it. cost: 2 operations
+// a number, from the second cache.
+void add_sums(const CouplingBlock& block, std::vector<double>& sums) {
+  double* const of_rows = sums.data() + block.row;
+  for (int j = 0; j < block.columns; ++j) {
+    const double* const column = block.numbers + static_cast<std::size_t>(j) * block.ld;
+    double sum = 0;
+    for (int i = 0; i < block.rows; ++i) {
+      of_rows[i] += column[i];
+      sum += column[i];
+    }
+    if (!block.diagonal()) sums[block.column + j] += sum;
+  }
+}
+
 }  // namespace
 
 struct LowerPart::Product {
@@ -139,36 +165,6 @@ comm::Work LowerPart::add_product(int after, double factor, int inner, const dou
   }
   return {.kind = solver::kSymmetric, .operations = 2 * changed * inner, .bytes = 16 * changed};
 }
-
-namespace {
-
-std::size_t leading_dimension(const Distribution& distribution) {
-  return (static_cast<std::size_t>(distribution.rows.my_count()) + 15) / 8 * 8;
-}
-
-std::size_t first_numbers(const Distribution& distribution) {
-  return leading_dimension(distribution) * static_cast<std::size_t>(distribution.first.my_count());
-}
-
-// Of a coupling; the benchmark counts 370 or 532, by where the faces are.
-constexpr double kOperations = 400;
-
-// Blocks above the diagonal are not computed, so their sums come from below it. cost: 2 operations
-// a number, from the second cache.
-void add_sums(const CouplingBlock& block, std::vector<double>& sums) {
-  double* const of_rows = sums.data() + block.row;
-  for (int j = 0; j < block.columns; ++j) {
-    const double* const column = block.numbers + static_cast<std::size_t>(j) * block.ld;
-    double sum = 0;
-    for (int i = 0; i < block.rows; ++i) {
-      of_rows[i] += column[i];
-      sum += column[i];
-    }
-    if (!block.diagonal()) sums[block.column + j] += sum;
-  }
-}
-
-}  // namespace
 
 void for_each_block(const Geometry& geometry, const Region& region,
                     const Distribution& distribution, const StorageOf& storage_of,

@@ -58,7 +58,6 @@ class LowerPart {
 
   const solver::BlockCyclic& rows() const { return rows_; }
   const solver::BlockCyclic& columns() const { return columns_; }
-  const std::vector<Strip>& strips() const { return strips_; }
   double* numbers() const { return reinterpret_cast<double*>(region_.data()); }
   std::size_t size() const { return size_; }
 

@@ -147,7 +147,7 @@ class BoxSolver {
 
   // What is not timed.
   void finish(SolvedBox& answer) {
-    radiosities_.resize(static_cast<std::size_t>(kColours * problem_.patches));
+    radiosities_.resize(kColours * problem_.patches);
     comm::broadcast(grid_.all(), radiosities_, 0);
     answer.solution.check = verify(geometry_, region_, couplings_->distribution(),
                                    couplings_->sums(), radiosities_, grid_.all());
@@ -171,24 +171,6 @@ class BoxSolver {
   std::optional<core::ScratchFolder> folder_;  // of the answer
 };
 
-}  // namespace
-
-void check(const Geometry& geometry, int patches, comm::GridShape grid, int block,
-           double usable_bytes) {
-  cut_into_patches(geometry, patches);
-  const auto bytes = static_cast<double>(bytes_of_ranks(geometry, patches, grid, block));
-  solver::require_memory<core::Error>(
-      bytes, usable_bytes, [&](const auto& needed, const auto& usable) {
-        return fmt::format(
-            "{} patches take {} of memory, and {} can be used: at most {} patches fit", patches,
-            needed, usable, most_patches(geometry, usable_bytes, grid, block));
-      });
-}
-
-SolvedBox solve(comm::Comm& comm, const Problem& problem) { return BoxSolver(comm, problem).run(); }
-
-namespace {
-
 // Returns n for that time by t = a n^2 + b n^3 through both runs, with a, b >= 0.
 double patches_for(double seconds, const TimedRun& first, const TimedRun& second) {
   const double n1 = first.patches, n2 = second.patches;
@@ -204,7 +186,25 @@ double patches_for(double seconds, const TimedRun& first, const TimedRun& second
   return n;
 }
 
+bool passed(const SolvedBox& answer) {
+  return answer.row_sums.passed() && answer.solution.check.passed();
+}
+
 }  // namespace
+
+void check(const Geometry& geometry, int patches, comm::GridShape grid, int block,
+           double usable_bytes) {
+  cut_into_patches(geometry, patches);
+  const auto bytes = static_cast<double>(bytes_of_ranks(geometry, patches, grid, block));
+  solver::require_memory<core::Error>(
+      bytes, usable_bytes, [&](const auto& needed, const auto& usable) {
+        return fmt::format(
+            "{} patches take {} of memory, and {} can be used: at most {} patches fit", patches,
+            needed, usable, most_patches(geometry, usable_bytes, grid, block));
+      });
+}
+
+SolvedBox solve(comm::Comm& comm, const Problem& problem) { return BoxSolver(comm, problem).run(); }
 
 int largest_in(const SearchLimits& limits, double rate, const std::function<double(int)>& run) {
   constexpr double kAim = 0.985, kFirst = 0.02, kNearEnough = 0.01;
@@ -232,14 +232,6 @@ int largest_in(const SearchLimits& limits, double rate, const std::function<doub
   }
   return solved;
 }
-
-namespace {
-
-bool passed(const SolvedBox& answer) {
-  return answer.row_sums.passed() && answer.solution.check.passed();
-}
-
-}  // namespace
 
 SolvedBox solve_largest(comm::Comm& comm, const Problem& problem, const SearchLimits& limits,
                         const std::function<void(const TimedRun&)>& on_run) {

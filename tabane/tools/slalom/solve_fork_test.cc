@@ -6,9 +6,9 @@
 #include <sstream>
 
 #include "tabane/comm/launch.h"
-#include "tabane/core/error.h"
 #include "tabane/core/file.h"
 #include "tabane/core/temporary_file.h"
+#include "tabane/core/text_of_error_test.h"
 
 namespace tabane::slalom {
 namespace {
@@ -200,15 +200,10 @@ TEST(Check, SaysWhatDoesNotFitBeforeAnythingStarts) {
   const Geometry box = parse_geometry(default_geometry_text(), "geom");
   EXPECT_NO_THROW(check(box, 2000, {2, 1}, 0, 1e9));
   EXPECT_THROW(check(box, 5, {1, 1}, 0, 1e9), core::UsageError);
-  try {
-    check(box, 20000, {2, 1}, 0, 1e9);
-    FAIL();
-  } catch (const core::Error& error) {
-    const std::string text = error.what();
-    const int most = most_patches(box, 1e9, {2, 1});
-    EXPECT_NE(text.find("at most " + std::to_string(most) + " patches fit"), std::string::npos)
-        << text;
-  }
+  const std::string text = core::text_of_error([&] { check(box, 20000, {2, 1}, 0, 1e9); });
+  const int most = most_patches(box, 1e9, {2, 1});
+  EXPECT_NE(text.find("at most " + std::to_string(most) + " patches fit"), std::string::npos)
+      << text;
 }
 
 }  // namespace
