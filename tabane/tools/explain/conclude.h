@@ -6,6 +6,8 @@
 // the straight line with that slope says: with half the time for each use, 1 - slope / 2.
 #pragma once
 
+#include <algorithm>
+#include <array>
 #include <optional>
 #include <string>
 #include <vector>
@@ -50,31 +52,71 @@ struct Cause {
   double most_gain() const { return 1 / (1 - std::min(most(), 0.99)); }
 };
 
-// A curve that a trial's levels follow.
+// ---- laws of the memory (laws.cc) ----
+
+// Of one slow-down.
+struct Noise {
+  double deviation = 0;  // standard, relative
+  double half = 2;       // of a 95 % interval, in deviations: Student's t
+};
+
+struct Estimate {
+  double value = 0;
+  core::Interval interval = {};  // 95 %
+};
+
+// T = 1 + bandwidth (u / knee - 1) + latency (l - 1) + what is lost without the cache, with u = 1 /
+// share left and the latency l of our own chase; below the knee bandwidth costs nothing.
 struct BandwidthLaw {
-  // T = 1 + offset + bandwidth (u / knee - 1) + latency (l - 1) with u = 1 / share left and the
-  // latency l of our own chase; below the knee bandwidth costs nothing.
-  double offset = 0, bandwidth = 0, latency = 0, knee = 1;
-  double bandwidth_error = 0, latency_error = 0;  // standard errors
+  Estimate bandwidth, latency, knee = {.value = 1};
+  bool tells_latency = false;  // l was measured
 };
 struct WorkingSet {
-  double bytes = 0;
-  core::Interval interval = {};
-  double slowdown = 1;  // without the whole of it
+  Estimate bytes, slowdown;  // without the whole of it
 };
+
+// A load from memory over one from the shared cache.
+double memory_over_cache(const MachineLimits& machine);
+// Null where no effect was seen.
+std::optional<WorkingSet> working_set(const Trial& cache, const MachineLimits& machine,
+                                      const Noise& noise);
+// whole: the share of its time in which it runs. without_cache: slow-down - 1, which thieves of
+// bandwidth may cause, too; null: not known.
+BandwidthLaw bandwidth_law(const Trial& bandwidth, const MachineLimits& machine, const Noise& noise,
+                           double whole, std::optional<double> without_cache);
+// By how many squared standard errors times over numbers of threads are better explained by
+// unequal work, which makes more than one of them slower by the same factor, than by a part that
+// one thread does.
+double unevenness(const std::vector<core::TimePoint>& points, const Noise& noise);
+
+// ---- what its threads wait for (waits.cc) ----
+
+struct Waits {
+  double width = 1;  // threads that can work at once
+  double busy = 0;   // share of looks with work, or threads that wait for each other
+  int looks = 0;
+  // Of the wall time, that go away if nobody waits for this.
+  std::array<double, kKinds> shares = {};
+  double operator()(Kind kind) const { return shares[static_cast<std::size_t>(kind)]; }
+  double& operator()(Kind kind) { return shares[static_cast<std::size_t>(kind)]; }
+};
+// pus: that the command may use. Null for fewer than 10 looks.
+std::optional<Waits> waits_of(const Observed& observed, int pus);
+
+// ---- all together ----
 
 // What a level did: the median of its samples, and half the width of a 95 % interval.
 struct Effect {
   double slowdown = 1, half = 0;
   bool slower() const { return slowdown - half > 1; }
   bool faster() const { return slowdown + half < 1; }
+  core::Interval interval() const { return {slowdown - half, slowdown + half}; }
 };
 
 struct Explanation {
   std::vector<Cause> causes;  // those with a share that is worth a word, by what can be won
   std::vector<Cause> shares;  // all that were looked for
-  double noise = 0;           // standard deviation of one sample of a slow-down, relative
-  double half_of_one = 0;     // half a 95 % interval of one sample, relative
+  Noise noise;
   std::optional<BandwidthLaw> bandwidth;
   std::optional<double> needs_bandwidth;  // bytes/s, below which it is slower; null: not seen
   std::optional<WorkingSet> working_set;
@@ -83,13 +125,14 @@ struct Explanation {
   std::string line;                             // that makes it faster, as measured; empty: none
 
   const Cause* find(Kind kind) const;  // among the shares; null: not looked for
+  double half_of_one() const { return noise.half * noise.deviation; }  // of one sample
   Effect effect_of(const Level& level) const;
 };
 
 // columns: in which the sentences are printed.
 Explanation conclude(const Evidence& evidence, std::size_t columns = 100);
 
-// Fills sentences and line from the rest.
+// Fills sentences and line from the rest (sentences.cc).
 void put_into_words(const Evidence& evidence, std::size_t columns, Explanation& explanation);
 
 // Whether it was measured, and a thief of the cache kept its data.

@@ -87,9 +87,9 @@ TEST(Conclude, FindsTheWorkingSetInBothOrders) {
       const Explanation found = explained(
           {.shares = {{Kind::cache, 0.8}}, .set_bytes = set * kMiB, .in_order = in_order});
       ASSERT_TRUE(found.working_set) << set;
-      EXPECT_LT(found.working_set->bytes, 2 * set * kMiB) << in_order;
-      EXPECT_GT(found.working_set->bytes, set / 2 * kMiB) << in_order;
-      EXPECT_TRUE(found.working_set->interval.contains(set * kMiB)) << in_order << " " << set;
+      EXPECT_LT(found.working_set->bytes.value, 2 * set * kMiB) << in_order;
+      EXPECT_GT(found.working_set->bytes.value, set / 2 * kMiB) << in_order;
+      EXPECT_TRUE(found.working_set->bytes.interval.contains(set * kMiB)) << in_order << " " << set;
     }
   }
 }
@@ -158,11 +158,11 @@ TEST(Conclude, NamesWhoWaitsForAPipe) {
   ThreadSeen writes{.name = "gen"}, reads{.name = "wc"};
   for (int i = 0; i < 100; ++i) {
     Moment moment;
-    ++moment.threads[std::size_t(Doing::running)];
-    ++writes.looks[std::size_t(Doing::running)];
+    ++moment.threads(Doing::running);
+    ++writes.looks(Doing::running);
     const Doing doing = i % 10 < 7 ? Doing::pipe : Doing::running;
-    ++moment.threads[std::size_t(doing)];
-    ++reads.looks[std::size_t(doing)];
+    ++moment.threads(doing);
+    ++reads.looks(doing);
     writes.alone += doing == Doing::pipe;
     evidence.observed.moments.push_back(moment);
   }
@@ -321,7 +321,8 @@ void judge(const Case& one, const Explanation& found, Score& score) {
   }
   if (one.command.set_bytes > 0) {
     ++score.sets;
-    const double times = found.working_set ? found.working_set->bytes / one.command.set_bytes : 0;
+    const double times =
+        found.working_set ? found.working_set->bytes.value / one.command.set_bytes : 0;
     if (times >= 0.5 && times <= 2)
       ++score.sets_right;
     else
@@ -345,7 +346,7 @@ TEST(Conclude, IsRightAboutHundredsOfCommands) {
                   score.sets_right, score.sets, score.false_causes, score.wrong);
   RecordProperty("found", all);
   EXPECT_GE(score.main_right, score.commands * 95 / 100) << all;
-  EXPECT_GE(score.shares_right, score.shares * 90 / 100) << all;
+  EXPECT_GE(score.shares_right, score.shares * 92 / 100) << all;
   EXPECT_GE(score.sets_right, score.sets * 95 / 100) << all;
   EXPECT_LE(score.false_causes, score.commands * 5 / 100) << all;
 }

@@ -3,7 +3,6 @@
 #pragma once
 
 #include <array>
-#include <cstdint>
 #include <numeric>
 #include <optional>
 #include <string>
@@ -19,7 +18,7 @@ enum class Resource {
   cache,      // taken: bytes of the shared cache that a chase of our own loses
   units,      // taken: 1, an FMA thief on a PU of the same core, or on another PU
   cpu_time,   // taken: 0 … 1, the share of the time of the command's PUs
-  disk,       // taken: 0 … 1, the share of the time in which a thief uses the same disk
+  disk,       // taken: 1, a thief uses the same disk all the time
   cold,       // taken: 1, the files are not in memory
   remote,     // taken: 1, memory on another NUMA node
   // Changed.
@@ -31,7 +30,7 @@ enum class Resource {
 
 struct Level {
   double taken = 0;
-  // Time relative to the undisturbed run next to it in turn: above 1 is slower.
+  // Time relative to the undisturbed runs of the same round: above 1 is slower.
   std::vector<double> slowdowns = {};
   std::string setting = {};  // "jemalloc"; also what is put into Trial::option for {}
   // Of bandwidth: how many times as long a load takes that waits for the one before, in memory of
@@ -65,26 +64,26 @@ enum class Doing {
 };
 inline constexpr std::size_t kDoings = 9;
 
-using Looks = std::array<int, kDoings>;  // how often each was seen
+// How often each was seen, or of how many threads at one moment.
+struct Looks : std::array<int, kDoings> {
+  int operator()(Doing doing) const { return (*this)[static_cast<std::size_t>(doing)]; }
+  int& operator()(Doing doing) { return (*this)[static_cast<std::size_t>(doing)]; }
+  int wanting() const { return (*this)(Doing::running) + (*this)(Doing::runnable); }  // a PU
+  int all() const { return std::accumulate(begin(), end(), 0); }
+};
 
 // One thread of any of the command's processes, over all looks at undisturbed runs.
 struct ThreadSeen {
-  std::string name = {};  // of its program
-  std::int64_t process = 0;
+  std::string name = {};   // of its program
   double cpu_seconds = 0;  // as last seen, of all these runs
   Looks looks = {};
   int alone = 0;  // of these: it ran, and no other thread of the command did
-
-  int operator()(Doing doing) const { return looks[static_cast<std::size_t>(doing)]; }
-  int seen() const { return std::accumulate(looks.begin(), looks.end(), 0); }
 };
 
-// How many threads did what at one moment of the undisturbed runs.
+// What the threads did at one moment of the undisturbed runs.
 struct Moment {
   double seconds = 0;  // since the start of the first
   Looks threads = {};
-
-  int operator()(Doing doing) const { return threads[static_cast<std::size_t>(doing)]; }
 };
 
 // Of the undisturbed runs: medians over them, of all threads together. Null: not known.
@@ -108,12 +107,9 @@ struct MachineLimits {
   std::optional<double> fault_seconds = {};  // one page fault of our own
 };
 
-// One run in the order in which they were taken.
 struct Run {
-  std::optional<Resource> resource = {};  // null: undisturbed
-  double taken = 0;
+  std::string changed;  // "memory bandwidth", "undisturbed"
   double seconds = 0;
-  bool given_up = false;  // on the PUs that it has while thieves have the others
 };
 
 struct Evidence {
@@ -121,7 +117,7 @@ struct Evidence {
   MachineLimits machine = {};
   Observed observed = {};
   std::vector<Trial> trials = {};
-  std::vector<Run> runs = {};
+  std::vector<Run> runs = {};           // in the order in which they were taken
   std::vector<std::string> notes = {};  // for the reader: a busy machine, PUs that are shared
   double seconds = 0;                   // that all took
   bool complete = true;                 // false: stopped by the user

@@ -1,10 +1,10 @@
 #include "tabane/tools/explain/experiments.h"
 
+#include <fcntl.h>
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <cmath>
-#include <cstdlib>
 #include <filesystem>
 #include <optional>
 #include <utility>
@@ -17,11 +17,16 @@
 #include "tabane/lab/survey/disturbances.h"
 #include "tabane/program/args.h"
 #include "tabane/program/output.h"
+#include "tabane/tools/explain/conclude.h"
 #include "tabane/tools/explain/observe.h"
 
 namespace tabane::lab::explain {
 namespace {
 
+constexpr double kTooShort = 20e-3, kSample = 0.1;  // seconds: shorter runs are repeated
+constexpr int kMostRounds = 7;                      // enough for an interval of a median
+constexpr double kDisturbedTakes = 1.3;             // times as long as an undisturbed run, about
+constexpr std::size_t kWaysPerUndisturbed = 5;
 constexpr double kTimeoutFactor = 20, kLeastTimeout = 10;
 constexpr double kDisturbedFactor = 3, kLeastDisturbed = 1;  // the same, where time is up
 constexpr std::size_t kLooks = 50;                           // at undisturbed runs
@@ -39,11 +44,33 @@ constexpr double kCalibrationShare = 0.1;                    // of the progress
       run.errors.empty() ? "" : "it wrote to stderr:\n" + run.errors);
 }
 
+void require_again(const ChildRun& run) {
+  if (!run.ok())
+    fail("the command fails when it is run again (what it changes, --prepare can restore)", run);
+}
+
 std::optional<double> disk_bytes() {
   const core::SystemFiles files;
   const auto read = files.field_number("/proc/self/io", "read_bytes");
   const auto written = files.field_number("/proc/self/io", "write_bytes");
   return read && written ? std::optional(*read + *written) : std::nullopt;
+}
+
+void forget(const std::set<std::string>& files) {
+  for (const std::string& name : files) {
+    const core::Descriptor file(open(name.c_str(), O_RDONLY | O_CLOEXEC));
+    if (file.valid()) posix_fadvise(file.get(), 0, 0, POSIX_FADV_DONTNEED);
+  }
+}
+
+// Whether the system does not tell most of what threads wait for.
+bool is_mostly_unknown(const std::vector<Moment>& moments) {
+  int waits = 0, unknown = 0;
+  for (const auto& [seconds, threads] : moments) {
+    unknown += threads(Doing::other);
+    waits += threads.all() - threads.wanting();
+  }
+  return unknown >= kFewestUnknown && 2 * unknown > waits;
 }
 
 // A way, and what its runs showed.
@@ -52,11 +79,6 @@ struct Contestant : Way {
 
   std::vector<double> speeds;  // of its thieves
   std::string failed;          // how, when it did
-};
-
-struct Turn {
-  double seconds = 0;
-  int order = 0;
 };
 
 class Experiments {
@@ -72,11 +94,11 @@ class Experiments {
     try {
       // Where there is no time for a run beside thieves, nothing is calibrated.
       const double left = request_.seconds - elapsed(), part = kCalibrationTime * left;
-      ways_.emplace(subject_, plan_rounds(1, sample_seconds(), left - part).ways == 0 ? 0 : part,
-                    [&](double done) { show("calibration", kCalibrationShare * done, -1); });
-      evidence_.machine = ways_->limits;
-      evidence_.trials = ways_->trials;
-      if (!ways_->note.empty()) evidence_.notes.push_back(ways_->note);
+      ways_ = ways_of(subject_, plan_rounds(1, sample_seconds(), left - part).ways == 0 ? 0 : part,
+                      [&](double done) { show("calibration", kCalibrationShare * done, -1); });
+      evidence_.machine = ways_.limits;
+      evidence_.trials = ways_.trials;
+      if (!ways_.note.empty()) evidence_.notes.push_back(ways_.note);
       choose();
       measure();
     } catch (const Stopped&) {
@@ -111,11 +133,6 @@ class Experiments {
                                .counters = counters});
   }
 
-  static void require_again(const ChildRun& run) {
-    if (!run.ok())
-      fail("the command fails when it is run again (what it changes, --prepare can restore)", run);
-  }
-
   // ---- what the command does undisturbed ----
 
   void try_out() {
@@ -126,32 +143,28 @@ class Experiments {
     const ChildRun first = run_once(command, request_.seconds);
     if (first.timed_out) fail("the command takes all of --time", first);
     if (!first.ok()) fail("the command fails", first);
+    std::vector<std::string>& notes = evidence_.notes;
     if (first.left_processes)
-      evidence_.notes.emplace_back(
+      notes.emplace_back(
           "The command leaves processes behind. They were ended, and are not part of its time.");
     const unsigned pus = subject_.topology.machine_pu_count();
     if (const auto busy = others.busy_pus(); busy && *busy > kBusyShare * pus) {
-      evidence_.notes.push_back(fmt::format(
+      notes.push_back(fmt::format(
           "Other programs kept {:.1f} of {} PUs busy: small differences cannot be seen then.",
           *busy, pus));
-      hooks_.on_plan(evidence_.notes.back());
+      hooks_.on_plan(notes.back());
     }
     timeout_ = std::max(kLeastTimeout, kTimeoutFactor * first.seconds);
     repeat_ = runs_in_a_sample(first.seconds);
     if (repeat_ > 1)
-      evidence_.notes.push_back(fmt::format("One run takes {}, so a sample is {} runs.",
-                                            core::format_seconds(first.seconds), repeat_));
+      notes.push_back(fmt::format("One run takes {}, so a sample is {} runs.",
+                                  core::format_seconds(first.seconds), repeat_));
     do {
       watch(command);
     } while (evidence_.observed.moments.size() < kLooks &&
              elapsed() < kWatchShare * request_.seconds);
-    int waits = 0, unknown = 0;
-    for (const Moment& moment : evidence_.observed.moments) {
-      unknown += moment(Doing::other);
-      for (std::size_t i = 2; i < kDoings; ++i) waits += moment.threads[i];
-    }
-    if (unknown >= kFewestUnknown && 2 * unknown > waits)
-      evidence_.notes.emplace_back(
+    if (is_mostly_unknown(evidence_.observed.moments))
+      notes.emplace_back(
           "What its threads wait for is mostly not known: the system does not tell.");
     for (const std::string& word : command.arguments)
       if (std::error_code none; std::filesystem::is_regular_file(word, none))
@@ -178,39 +191,35 @@ class Experiments {
   // ---- rounds ----
 
   void choose() {
-    std::vector<Way> all = ways_->by_importance();
+    std::vector<Way>& all = ways_.all;
     const double each = sample_seconds();
     plan_ = plan_rounds(all.size(), each, request_.seconds - elapsed());
     std::size_t given_up = 0;
     for (std::size_t i = 0; i < all.size(); ++i) {
-      const Resource resource = *all[i].resource;
       if (i < plan_.ways) {
         given_up += all[i].given_up ? 1 : 0;
         contestants_.emplace_back(std::move(all[i]));
-      } else if (!is_tried(resource)) {
-        trial(resource).untried =
+      } else if (!is_tried(*all[i].resource)) {
+        trial(*all[i].resource).untried =
             fmt::format("there was no time for it in --time {}: one run takes {}",
                         core::format_seconds(request_.seconds), core::format_seconds(each));
       }
     }
-    for (std::size_t i = 0; i < std::max<std::size_t>(1, undisturbed_runs(plan_.ways - given_up));
-         ++i)
-      contestants_.emplace_back(ways_->undisturbed(false));
+    const std::size_t as_started = undisturbed_runs(plan_.ways - given_up);
+    for (std::size_t i = 0; i < std::max<std::size_t>(1, as_started); ++i)
+      contestants_.emplace_back(ways_.undisturbed);
     for (std::size_t i = 0; i < undisturbed_runs(given_up); ++i)
-      contestants_.emplace_back(ways_->undisturbed(true));
+      contestants_.emplace_back(ways_.undisturbed_given_up);
     hooks_.on_plan(fmt::format("{} ways to run it, {} {}, about {} a run", plan_.ways, plan_.rounds,
                                plan_.rounds == 1 ? "round" : "rounds",
                                core::format_seconds(run_seconds_)));
   }
 
   bool is_tried(Resource resource) const {
-    return std::ranges::any_of(contestants_,
-                               [&](const Contestant& each) { return each.resource == resource; });
+    return std::ranges::count(contestants_, resource, &Contestant::resource) > 0;
   }
 
-  Trial& trial(Resource resource) {
-    return *std::ranges::find(evidence_.trials, resource, &Trial::resource);
-  }
+  Trial& trial(Resource resource) { return evidence_.trials[static_cast<std::size_t>(resource)]; }
 
   void measure() {
     const double begin = elapsed();
@@ -220,44 +229,45 @@ class Experiments {
          .most = std::max(1, plan_.rounds),
          .budget_seconds = request_.seconds - begin},
         clock_, clock_.now(), [&](std::size_t i) { return take(contestants_[i], begin); },
-        [&](const std::vector<Turn>& turns) { keep(turns); });
+        [&](const std::vector<double>& seconds) { keep(seconds); });
   }
 
-  Turn take(Contestant& way, double begin) {
-    const double all = static_cast<double>(contestants_.size()) * std::max(1, plan_.rounds);
-    const double done = turns_ / all;
+  // Seconds of a run.
+  double take(Contestant& way, double begin) {
+    const auto turns = static_cast<double>(evidence_.runs.size());
+    const double done =
+        turns / static_cast<double>(contestants_.size()) / std::max(1, plan_.rounds);
     show("runs in turn", kCalibrationShare + (1 - kCalibrationShare) * done,
          done > 0 ? (elapsed() - begin) * (1 - done) / done : -1);
-    Turn turn{.order = turns_++};
+    double seconds = 0;
     const bool observes = !way.resource && !way.given_up;
     for (int i = 0; i < repeat_ && way.failed.empty(); ++i) {
       prepare();
-      way.before();
-      const ChildRun run = run_beside_thieves(way, observes ? &counters_ : nullptr);
+      if (way.resource == Resource::cold) forget(subject_.files);
+      const ChildRun run = way.thieves != nullptr
+                               ? run_beside_thieves(way)
+                               : run_once(way.command, timeout_, observes ? &counters_ : nullptr);
       const bool slowed_down = run.timed_out && way.thieves != nullptr;
       if (!run.ok() && !slowed_down) {
         if (!way.resource) require_again(run);
         way.failed = "the command fails then: " + how_it_ended(run);
       }
       if (observes) undisturbed_.push_back(run);
-      turn.seconds += run.seconds / repeat_;
+      seconds += run.seconds / repeat_;
     }
-    if (observes) evidence_.observed.seconds.push_back(turn.seconds);
-    return turn;
+    if (observes) evidence_.observed.seconds.push_back(seconds);
+    evidence_.runs.push_back({way.resource   ? name_of(*way.resource)
+                              : way.given_up ? "fewer PUs"
+                                             : "undisturbed",
+                              seconds});
+    return seconds;
   }
 
-  ChildRun run_beside_thieves(Contestant& way, core::Counters* counters) {
-    if (way.thieves == nullptr) return run_once(way.command, timeout_, counters);
+  ChildRun run_beside_thieves(Contestant& way) {
     const double left =
         std::max({kDisturbedFactor * run_seconds_, kLeastDisturbed, request_.seconds - elapsed()});
     way.thieves->begin(way.theft);
-    ChildRun run;
-    try {
-      run = run_once(way.command, std::min(timeout_, left));
-    } catch (...) {
-      way.thieves->end();
-      throw;
-    }
+    ChildRun run = run_once(way.command, std::min(timeout_, left));
     try {
       way.speeds.push_back(way.thieves->end());
     } catch (const core::SystemError& error) {
@@ -266,34 +276,16 @@ class Experiments {
     return run;
   }
 
-  // Of the undisturbed runs of a round the one next to this in order.
-  const Turn& base_of(const std::vector<Turn>& turns, const Turn& turn, bool given_up) const {
-    const Turn* nearest = nullptr;
-    const auto away = [&](const Turn& other) { return std::abs(other.order - turn.order); };
-    for (std::size_t i = 0; i < turns.size(); ++i) {
-      if (contestants_[i].resource || contestants_[i].given_up != given_up) continue;
-      if (nearest == nullptr || away(turns[i]) < away(*nearest)) nearest = &turns[i];
-    }
-    return *nearest;
-  }
-
-  void keep(const std::vector<Turn>& turns) {
+  // seconds: of a round, of each contestant.
+  void keep(const std::vector<double>& seconds) {
     ++rounds_;
-    std::vector<std::size_t> order(turns.size());
-    for (std::size_t i = 0; i < turns.size(); ++i) {
-      Contestant& way = contestants_[i];
-      const Turn& turn = turns[i];
-      order[static_cast<std::size_t>(turn.order) % turns.size()] = i;
-      if (!way.failed.empty() || !way.resource) continue;
-      way.level.slowdowns.push_back(turn.seconds / base_of(turns, turn, way.given_up).seconds);
-    }
-    for (const std::size_t i : order) {
-      if (!contestants_[i].failed.empty()) continue;
-      evidence_.runs.push_back({.resource = contestants_[i].resource,
-                                .taken = contestants_[i].level.taken,
-                                .seconds = turns[i].seconds,
-                                .given_up = contestants_[i].given_up});
-    }
+    std::vector<double> undisturbed[2];  // as started, with PUs given up
+    for (std::size_t i = 0; i < seconds.size(); ++i)
+      if (!contestants_[i].resource)
+        undisturbed[contestants_[i].given_up ? 1 : 0].push_back(seconds[i]);
+    for (std::size_t i = 0; i < seconds.size(); ++i)
+      contestants_[i].level.slowdowns.push_back(
+          seconds[i] / core::median(undisturbed[contestants_[i].given_up ? 1 : 0]));
   }
 
   void collect() {
@@ -326,7 +318,6 @@ class Experiments {
               {.taken = static_cast<double>(subject_.own_threads()),
                .slowdowns = std::vector<double>(static_cast<std::size_t>(rounds_), 1)});
     for (Trial& each : evidence_.trials) std::ranges::sort(each.levels, {}, &Level::taken);
-    std::ranges::sort(evidence_.trials, {}, &Trial::resource);
     evidence_.seconds = elapsed();
   }
 
@@ -340,13 +331,34 @@ class Experiments {
   int repeat_ = 1;
   std::vector<ChildRun> undisturbed_;
   core::Counters counters_{core::Counted::programs};
-  std::optional<Ways> ways_;
+  Ways ways_;
   std::vector<Contestant> contestants_;
   Rounds plan_;
-  int rounds_ = 0, turns_ = 0;
+  int rounds_ = 0;
 };
 
 }  // namespace
+
+std::size_t undisturbed_runs(std::size_t ways) {
+  return (ways + kWaysPerUndisturbed - 1) / kWaysPerUndisturbed;
+}
+
+int runs_in_a_sample(double run_seconds) {
+  if (run_seconds >= kTooShort) return 1;
+  return static_cast<int>(std::ceil(kSample / std::max(run_seconds, 1e-4)));
+}
+
+Rounds plan_rounds(std::size_t ways, double run_seconds, double seconds) {
+  const auto rounds_of = [&](std::size_t n) {
+    const double runs =
+        kDisturbedTakes * static_cast<double>(n) + 2 * static_cast<double>(undisturbed_runs(n));
+    return static_cast<int>(std::min<double>(kMostRounds, seconds / (runs * run_seconds)));
+  };
+  for (const int least : {2, 1})
+    for (std::size_t n = ways; n > 0; --n)
+      if (rounds_of(n) >= least) return {n, rounds_of(n)};
+  return {};
+}
 
 Evidence gather(const Request& request, const core::Topology& topology, const Hooks& hooks) {
   return Experiments(request, topology, hooks).run();

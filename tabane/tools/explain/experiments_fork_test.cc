@@ -7,6 +7,7 @@
 #include "tabane/core/binding.h"
 #include "tabane/core/error.h"
 #include "tabane/core/memory.h"
+#include "tabane/tools/explain/conclude.h"
 
 namespace tabane::lab::explain {
 namespace {
@@ -57,7 +58,7 @@ TEST(Experiments, TakeEachWayOnceARound) {
     for (const Level& level : each.levels) EXPECT_EQ(level.slowdowns.size(), rounds);
     of_ways += each.levels.size() * rounds;
     const auto runs =
-        std::ranges::count(evidence.runs, std::optional(each.resource), &explain::Run::resource);
+        std::ranges::count(evidence.runs, name_of(each.resource), &explain::Run::changed);
     EXPECT_EQ(static_cast<std::size_t>(runs), each.levels.size() * rounds);
   }
   const std::size_t undisturbed = evidence.observed.seconds.size();
@@ -78,7 +79,7 @@ TEST(Experiments, LookAgainAndAgainAtAShortCommand) {
   EXPECT_GE(evidence.observed.moments.size(), 50u);
   EXPECT_TRUE(std::ranges::is_sorted(evidence.observed.moments, {}, &Moment::seconds));
   int looks = 0;
-  for (const ThreadSeen& thread : evidence.observed.threads) looks += thread.seen();
+  for (const ThreadSeen& thread : evidence.observed.threads) looks += thread.looks.all();
   EXPECT_GE(looks, 50);
   // "sleep", and what a look before its start may have seen.
   EXPECT_LE(evidence.observed.threads.size(), 3u);

@@ -18,7 +18,7 @@ namespace {
 
 constexpr double kBetweenLooks = 10e-3;   // seconds
 constexpr double kShareOfLooking = 0.02;  // of the watching thread's time
-constexpr std::size_t kLooksPerFiles = 5;
+constexpr int kLooksPerFiles = 5;
 
 // By parts of the name of the kernel's function in which a thread waits.
 constexpr std::pair<Doing, std::string_view> kWaits[] = {
@@ -30,61 +30,17 @@ constexpr std::pair<Doing, std::string_view> kWaits[] = {
     {Doing::disk, "io_schedule"},    {Doing::disk, "folio_wait"},    {Doing::disk, "bit_wait"},
     {Doing::disk, "fsync"},          {Doing::disk, "jbd2"}};
 
-Doing doing_of(char state, const std::string& folder, const core::SystemFiles& files) {
+// Never runnable: one look does not tell it from running.
+Doing doing_of(char state, const std::string& function) {
   if (state == 'R') return Doing::running;
-  const std::string function = files.text(folder + "wchan").value_or("");
   for (const auto& [doing, part] : kWaits)
     if (function.find(part) != std::string::npos) return doing;
   return state == 'D' ? Doing::disk : Doing::other;
 }
 
-// Null if it is ending or gone.
-std::optional<ThreadLook> look_at(pid_t process, pid_t thread, const core::SystemFiles& files) {
-  const std::string folder =
-      "/proc/" + std::to_string(process) + "/task/" + std::to_string(thread) + "/";
-  const std::string stat = files.text(folder + "stat").value_or("");
-  const std::size_t open = stat.find('('), close = stat.rfind(')');
-  if (open == std::string::npos || close + 2 >= stat.size()) return std::nullopt;
-  const char state = stat[close + 2];
-  if (state == 'Z' || state == 'X') return std::nullopt;
-  ThreadLook look{.process = process,
-                  .thread = thread,
-                  .name = stat.substr(open + 1, close - open - 1),
-                  .doing = doing_of(state, folder, files)};
-  std::istringstream times(files.text(folder + "schedstat").value_or(""));
-  if (double ran = 0, waited = 0; times >> ran >> waited) {
-    look.cpu_seconds = 1e-9 * ran;
-    look.queue_seconds = 1e-9 * waited;
-  }
-  return look;
-}
-
-void look_below(pid_t process, const core::SystemFiles& files, std::vector<ThreadLook>& looks) {
-  const std::string folder = "/proc/" + std::to_string(process) + "/task";
-  for (const std::string& name : files.names(folder)) {
-    const auto thread = static_cast<pid_t>(std::atoi(name.c_str()));
-    if (auto look = look_at(process, thread, files)) looks.push_back(std::move(*look));
-    std::istringstream children(files.text(folder + "/" + name + "/children").value_or(""));
-    for (pid_t child = 0; children >> child;) look_below(child, files, looks);
-  }
-}
-
 }  // namespace
 
-std::vector<ThreadLook> look_at_children_of(pid_t thread, const core::SystemFiles& files) {
-  std::vector<ThreadLook> looks;
-  std::istringstream children(
-      files.text("/proc/self/task/" + std::to_string(thread) + "/children").value_or(""));
-  for (pid_t child = 0; children >> child;) {
-    if (getsid(child) != getsid(0)) look_below(child, files, looks);
-  }
-  return looks;
-}
-
-Watch::Watch(core::SystemFiles files)
-    : files_(std::move(files)),
-      parent_(gettid()),
-      thread_([this](const std::stop_token& stop) { run(stop); }) {}
+Watch::Watch() : parent_(gettid()), thread_([this](const std::stop_token& stop) { run(stop); }) {}
 
 void Watch::run(const std::stop_token& stop) {
   core::Clock& clock = core::tick_clock();
@@ -95,48 +51,57 @@ void Watch::run(const std::stop_token& stop) {
   while (!stop.stop_requested()) {
     const double begin = clock.now();
     const core::RunningShare running;
-    look(begin - start);
+    Moment moment{.seconds = begin - start};
+    look_at_children("/proc/self/task/" + std::to_string(parent_), moment.threads);
+    if (moment.threads(Doing::running) == 1) ++runs_->alone;
+    if (moment.threads.all() > 0) moments_.push_back(moment), ++looks_;
     const double used = running.share() * (clock.now() - begin);
     const double pause = std::max(kBetweenLooks, used / kShareOfLooking);
     stopped.wait_for(lock, stop, std::chrono::duration<double>(pause), [] { return false; });
   }
 }
 
-void Watch::look(double seconds) {
-  const std::vector<ThreadLook> looks = look_at_children_of(parent_, files_);
-  if (looks.empty()) return;
-  Moment moment{.seconds = seconds};
-  ThreadSeen* runs = nullptr;
-  for (const ThreadLook& look : looks) {
-    Track& track = tracks_[look.thread];
-    ThreadSeen& seen = track.seen;
-    const double ran = look.cpu_seconds - seen.cpu_seconds;
-    const double waited = look.queue_seconds - track.queue_seconds;
-    const bool waits = look.doing == Doing::running && seen.seen() > 0 && waited > ran;
-    const auto doing = static_cast<std::size_t>(waits ? Doing::runnable : look.doing);
-    ++seen.looks[doing];
-    ++moment.threads[doing];
-    if (doing == static_cast<std::size_t>(Doing::running)) runs = &seen;
-    seen.name = look.name;
-    seen.process = look.process;
-    seen.cpu_seconds = look.cpu_seconds;
-    track.queue_seconds = look.queue_seconds;
-  }
-  if (moment(Doing::running) == 1) ++runs->alone;
-  if (moments_.size() % kLooksPerFiles == 1) look_for_files(looks);
-  moments_.push_back(moment);
-  ++looks_;
+void Watch::look_at_children(const std::string& task, Looks& now) {
+  std::istringstream children(files_.text(task + "/children").value_or(""));
+  for (pid_t child = 0; children >> child;)
+    if (getsid(child) != getsid(0)) look_at_process("/proc/" + std::to_string(child), now);
 }
 
-void Watch::look_for_files(const std::vector<ThreadLook>& looks) {
-  for (const ThreadLook& look : looks) {
-    if (look.thread != look.process) continue;
-    const std::string folder = "/proc/" + std::to_string(look.process) + "/fd/";
-    for (const std::string& name : files_.names(folder)) {
-      std::error_code gone;
-      const auto file = std::filesystem::read_symlink(folder + name, gone);
-      if (!gone && std::filesystem::is_regular_file(file, gone)) open_files_.insert(file);
-    }
+void Watch::look_at_process(const std::string& process, Looks& now) {
+  if (looks_ % kLooksPerFiles == 1) look_for_files(process + "/fd/");
+  for (const std::string& name : files_.names(process + "/task")) {
+    const std::string task = process + "/task/" + name;
+    look_at_thread(task + "/", static_cast<pid_t>(std::atoi(name.c_str())), now);
+    look_at_children(task, now);
+  }
+}
+
+void Watch::look_at_thread(const std::string& folder, pid_t thread, Looks& now) {
+  const std::string stat = files_.text(folder + "stat").value_or("");
+  const std::size_t open = stat.find('('), close = stat.rfind(')');
+  if (open == std::string::npos || close + 2 >= stat.size()) return;
+  const char state = stat[close + 2];
+  if (state == 'Z' || state == 'X') return;  // it is ending
+  auto& [seen, queued] = tracks_[thread];
+  double ran = 0, waited = 0;  // nanoseconds since it started
+  std::istringstream(files_.text(folder + "schedstat").value_or("")) >> ran >> waited;
+  const double more = 1e-9 * ran - seen.cpu_seconds, more_queued = 1e-9 * waited - queued;
+  Doing doing = doing_of(state, files_.text(folder + "wchan").value_or(""));
+  if (doing == Doing::running && seen.looks.all() > 0 && more_queued > more)
+    doing = Doing::runnable;
+  if (doing == Doing::running) runs_ = &seen;
+  ++seen.looks(doing);
+  ++now(doing);
+  seen.name = stat.substr(open + 1, close - open - 1);
+  seen.cpu_seconds = 1e-9 * ran;
+  queued = 1e-9 * waited;
+}
+
+void Watch::look_for_files(const std::string& folder) {
+  for (const std::string& name : files_.names(folder)) {
+    std::error_code gone;
+    const auto file = std::filesystem::read_symlink(folder + name, gone);
+    if (!gone && std::filesystem::is_regular_file(file, gone)) open_files_.insert(file);
   }
 }
 

@@ -19,7 +19,7 @@ namespace {
 
 int sum_of(const Observed& seen, Doing doing) {
   int sum = 0;
-  for (const ThreadSeen& thread : seen.threads) sum += thread(doing);
+  for (const ThreadSeen& thread : seen.threads) sum += thread.looks(doing);
   return sum;
 }
 
@@ -80,7 +80,7 @@ TEST(Watch, SeesAPipeWaitForItsOtherEnd) {
   watched("(read x < " + go.path + "; true) | cat", go, &seen);
   int cats = 0;
   for (const ThreadSeen& thread : seen.threads)
-    if (thread.name == "cat") cats += thread(Doing::pipe);
+    if (thread.name == "cat") cats += thread.looks(Doing::pipe);
   EXPECT_GT(cats, 0);
 }
 
@@ -93,8 +93,8 @@ TEST(Watch, SeesAThreadThatRunsAlone) {
           &seen);
   const auto most = std::ranges::max_element(seen.threads, {}, &ThreadSeen::cpu_seconds);
   ASSERT_NE(most, seen.threads.end());
-  EXPECT_GT((*most)(Doing::running) + (*most)(Doing::runnable), kLooks / 2);
-  EXPECT_LE(most->alone, (*most)(Doing::running));
+  EXPECT_GT(most->looks(Doing::running) + most->looks(Doing::runnable), kLooks / 2);
+  EXPECT_LE(most->alone, most->looks(Doing::running));
   EXPECT_GT(most->alone, 0);
 }
 
@@ -119,7 +119,7 @@ TEST(Watch, TakesThreadsOfSeveralRunsForTheSame) {
   EXPECT_GT(seen.moments[once].seconds, last);
   int heads = 0, looks = 0;
   for (const ThreadSeen& thread : seen.threads) {
-    looks += thread.seen();
+    looks += thread.looks.all();
     heads += thread.name == "head" ? 1 : 0;
   }
   EXPECT_EQ(heads, 1);

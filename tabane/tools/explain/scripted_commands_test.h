@@ -155,8 +155,8 @@ class Script {
   double busy_share() const { return 1 - command_.share(Kind::disk) - command_.share(Kind::pipe); }
 
   static void see(ThreadSeen& thread, Moment& moment, Doing doing) {
-    ++thread.looks[static_cast<std::size_t>(doing)];
-    ++moment.threads[static_cast<std::size_t>(doing)];
+    ++thread.looks(doing);
+    ++moment.threads(doing);
   }
 
   // A hundred looks at one run.
@@ -202,7 +202,7 @@ class Script {
       see(thread, moment, running ? Doing::running : Doing::lock);
       if (running) runs = &thread;
     }
-    if (moment(Doing::running) == 1) ++runs->alone;
+    if (moment.threads(Doing::running) == 1) ++runs->alone;
   }
 
   ScriptedCommand command_;

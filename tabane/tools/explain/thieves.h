@@ -2,10 +2,10 @@
 // still gets meanwhile. They end with this process, however it ends.
 #pragma once
 
-#include <atomic>
 #include <cstddef>
 #include <exception>
 #include <functional>
+#include <latch>
 #include <optional>
 #include <span>
 #include <string>
@@ -13,7 +13,6 @@
 #include <vector>
 
 #include "tabane/core/memory.h"
-#include "tabane/core/threads.h"
 #include "tabane/core/topology.h"
 #include "tabane/tools/explain/evidence.h"
 
@@ -35,11 +34,8 @@ class Thieves {
   // bytes: that they may use, all together, and at least 1 MiB each; the memory is touched now.
   // throws: as core::Region and core::PinnedPool.
   explicit Thieves(std::span<const unsigned> pus, std::size_t bytes = 0);
-  ~Thieves();
-  Thieves(const Thieves&) = delete;
-  Thieves& operator=(const Thieves&) = delete;
 
-  std::size_t size() const { return pool_.size(); }
+  std::size_t size() const { return shares_.size(); }
   // Returns once all threads take what they are to. What the memory is too small for is cut.
   void begin(const Theft& theft);
   // Returns once all have stopped. What was done a second: bandwidth, cache, disk: bytes; units:
@@ -49,19 +45,16 @@ class Thieves {
 
  private:
   struct alignas(64) Share {
-    core::Region memory;
-    double done = 0, seconds = 0;
+    unsigned pu = 0;
+    core::Region memory = {};
+    double rate = 0;
+    std::exception_ptr failure = {};
   };
-  void arrive();
-  void steal(std::size_t thread, const Theft& theft);
-  std::function<double()> step_of(const Theft& theft, Share& share) const;
+  void steal(const Theft& theft, Share& share, const std::stop_token& stop);
 
-  core::PinnedPool pool_;
   std::vector<Share> shares_;
-  std::atomic<bool> stop_{false};
-  std::atomic<std::size_t> begun_{0};
-  std::thread caller_;  // of the pool
-  std::exception_ptr failure_;
+  std::optional<std::latch> begun_;
+  std::vector<std::jthread> threads_;
 };
 
 // What a theft leaves for a victim of tabane's own.

@@ -1,8 +1,8 @@
-#include "tabane/tools/explain/waits.h"
-
 #include <gtest/gtest.h>
 
 #include <initializer_list>
+
+#include "tabane/tools/explain/conclude.h"
 
 namespace tabane::lab::explain {
 namespace {
@@ -12,11 +12,11 @@ Observed always(std::initializer_list<Doing> threads) {
   Observed observed;
   Moment moment;
   for (const Doing doing : threads) {
-    ++moment.threads[static_cast<std::size_t>(doing)];
-    observed.threads.emplace_back().looks[static_cast<std::size_t>(doing)] = 100;
+    ++moment.threads(doing);
+    observed.threads.emplace_back().looks(doing) = 100;
   }
   for (ThreadSeen& thread : observed.threads)
-    if (thread(Doing::running) > 0 && moment(Doing::running) == 1) thread.alone = 100;
+    if (thread.looks(Doing::running) > 0 && moment.threads(Doing::running) == 1) thread.alone = 100;
   for (int i = 0; i < 100; ++i) {
     moment.seconds = i * 0.01;
     observed.moments.push_back(moment);
@@ -32,17 +32,17 @@ TEST(Waits, AreNotKnownFromAFewLooks) {
 
 TEST(Waits, WhoSleepsAtTheOtherEndOfAPipeIsTheCause) {
   const auto waits = waits_of(always({Doing::sleep, Doing::pipe, Doing::child}), 2);
-  EXPECT_NEAR(waits->sleep, 1, 1e-9);
-  EXPECT_EQ(waits->pipe, 0);
+  EXPECT_NEAR((*waits)(Kind::sleep), 1, 1e-9);
+  EXPECT_EQ((*waits)(Kind::pipe), 0);
   const auto outside = waits_of(always({Doing::pipe, Doing::child}), 2);
-  EXPECT_NEAR(outside->pipe, 1, 1e-9);
+  EXPECT_NEAR((*outside)(Kind::pipe), 1, 1e-9);
 }
 
 TEST(Waits, OneThatNeverWorksIsNoneOfATeam) {
   const auto waits = waits_of(always({Doing::running, Doing::lock}), 2);
   EXPECT_EQ(waits->width, 1);
   EXPECT_NEAR(waits->busy, 1, 1e-9);
-  EXPECT_EQ(waits->locks + waits->serial + waits->imbalance, 0);
+  EXPECT_EQ((*waits)(Kind::locks) + (*waits)(Kind::serial) + (*waits)(Kind::imbalance), 0);
 }
 
 }  // namespace

@@ -1,5 +1,4 @@
-#include "tabane/tools/explain/ways.h"
-
+// The ways in which a command is run to explain its time: each with one thing taken away or given.
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -11,23 +10,21 @@
 #include <cmath>
 #include <cstdlib>
 #include <filesystem>
-#include <span>
+#include <map>
 #include <utility>
 
 #include "tabane/core/binding.h"
 #include "tabane/core/cgroup.h"
 #include "tabane/core/error.h"
-#include "tabane/core/memory.h"
-#include "tabane/lab/probe.h"
+#include "tabane/core/units.h"
 #include "tabane/program/run_options.h"
+#include "tabane/tools/explain/experiments.h"
 
 namespace tabane::lab::explain {
 namespace {
 
-constexpr double kTooShort = 20e-3, kSample = 0.1;  // seconds: shorter runs are repeated
-constexpr int kMostRounds = 7;                      // enough for an interval of a median
-constexpr double kDisturbedTakes = 1.3;             // times as long as an undisturbed run, about
-constexpr std::size_t kWaysPerUndisturbed = 5;
+using core::format_cpu_list;
+
 constexpr double kNewRoom = 0.1;    // of the cache
 constexpr double kPartOfAPu = 0.1;  // that a command may use more than it keeps
 constexpr const char* kThreads = "threads";
@@ -68,33 +65,12 @@ DividedPus divide_pus(const core::Topology& topology, double busy, int usable) {
     divided.impossible = "there is one core: a thief there would take its own caches, too";
   else if (room == 0)
     divided.impossible =
-        fmt::format("a control group gives processor time for {} {}, which the command needs",
-                    usable, usable == 1 ? "PU" : "PUs");
-  if (!divided.impossible.empty()) divided.thieves.clear();
+        fmt::format("a control group gives processor time for {}, which the command needs",
+                    core::counted(static_cast<std::uint64_t>(usable), "PU"));
   const std::size_t most = std::min<std::size_t>(kMostThieves, static_cast<std::size_t>(room));
-  if (divided.thieves.size() > most) divided.thieves.resize(most);
+  if (!divided.impossible.empty() || divided.thieves.size() > most)
+    divided.thieves.resize(divided.impossible.empty() ? most : 0);
   return divided;
-}
-
-std::size_t undisturbed_runs(std::size_t ways) {
-  return (ways + kWaysPerUndisturbed - 1) / kWaysPerUndisturbed;
-}
-
-int runs_in_a_sample(double run_seconds) {
-  if (run_seconds >= kTooShort) return 1;
-  return static_cast<int>(std::ceil(kSample / std::max(run_seconds, 1e-4)));
-}
-
-Rounds plan_rounds(std::size_t ways, double run_seconds, double seconds) {
-  const auto rounds_of = [&](std::size_t n) {
-    const double runs =
-        kDisturbedTakes * static_cast<double>(n) + 2 * static_cast<double>(undisturbed_runs(n));
-    return static_cast<int>(std::min<double>(kMostRounds, seconds / (runs * run_seconds)));
-  };
-  for (const int least : {2, 1})
-    for (std::size_t n = ways; n > 0; --n)
-      if (rounds_of(n) >= least) return {n, rounds_of(n)};
-  return {};
 }
 
 // ---- the command ----
@@ -108,14 +84,12 @@ int Subject::own_threads() const {
 
 bool Subject::takes_threads() const {
   return std::ranges::any_of(request.command, [](const std::string& word) {
-    const auto names = placeholders_of(word);
-    return std::ranges::find(names, kThreads) != names.end();
+    return std::ranges::count(placeholders_of(word), kThreads) > 0;
   });
 }
 
 ChildCommand Subject::command(int threads) const {
-  const std::vector<std::pair<std::string, std::string>> values = {
-      {kThreads, std::to_string(threads)}};
+  const std::pair<std::string, std::string> values[] = {{kThreads, std::to_string(threads)}};
   ChildCommand made{.input = request.input};
   for (const std::string& word : request.command) made.arguments.push_back(filled_in(word, values));
   return made;
@@ -129,264 +103,264 @@ ChildCommand Subject::command(int threads, const program::RunRequest& way) const
 
 // ---- the ways ----
 
-Ways::Ways(const Subject& subject, double most_seconds, const std::function<void(double)>& show)
-    : subject_(subject), pus_(subject.topology.pu_os_indices()) {
-  const int usable = core::busy_pus_within(core::read_cgroup_limits(core::SystemFiles()),
-                                           static_cast<int>(pus_.size()));
-  divided_ = divide_pus(subject.topology, subject.busy_pus, usable);
-  limits = {.pus = static_cast<int>(pus_.size()),
-            .victim_pus = static_cast<int>(divided_.victim.size()),
-            .fault_seconds = seconds_of_a_fault()};
-  if (divided_.impossible.empty() && subject.busy_pus > limits.victim_pus + kPartOfAPu)
-    note = fmt::format(
-        "The command keeps {:.1f} of {} PUs busy. While thieves have {} of them, it has the "
-        "others, and is compared with itself there.",
-        subject.busy_pus, pus_.size(), divided_.thieves.size());
-  add_thefts(most_seconds, show);
-  add_disk();
-  add_threads();
-  add_memory();
-  add_nodes();
-  add_cold();
-}
+namespace {
 
-Trial& Ways::trial(Resource resource) {
-  const auto at = std::ranges::find(trials, resource, &Trial::resource);
-  if (at != trials.end()) return *at;
-  trials.push_back({.resource = resource});
-  return trials.back();
-}
-
-void Ways::add(double rank, Way way) {
-  trial(*way.resource);
-  ways_.emplace(rank, std::move(way));
-}
-
-std::vector<Way> Ways::by_importance() {
-  std::vector<Way> all;
-  for (auto& [rank, way] : ways_) all.push_back(std::move(way));
-  return all;
-}
-
-// With the variables for its threads where it would start more than it has PUs.
-Way Ways::undisturbed(bool given_up) const {
-  const int threads = subject_.own_threads();
-  if (!given_up) return {.command = subject_.command(threads)};
-  program::RunRequest way{
-      .cpus = core::format_cpu_list(divided_.victim), .placement = "none", .own_threads = true};
-  const bool fewer = subject_.busy_pus > limits.victim_pus + kPartOfAPu;
-  if (!fewer) return {.command = subject_.command(threads, way), .given_up = true};
-  way.own_threads = false;
-  way.threads = std::min(limits.victim_pus, threads);
-  return {.command = subject_.command(*way.threads, way), .given_up = true};
-}
-
-// ---- what is taken away ----
-
-void Ways::add_theft(double rank, const Theft& theft, Thieves& thieves, Level level, double alone) {
-  Way way = undisturbed(theft.what != Resource::cpu_time && theft.what != Resource::disk);
-  way.resource = theft.what;
-  way.level = std::move(level);
-  way.theft = theft;
-  way.thieves = &thieves;
-  way.alone = alone;
-  add(rank, std::move(way));
-}
-
-void Ways::add_thefts(double most_seconds, const std::function<void(double)>& show) {
-  const auto hire = [&](std::span<const unsigned> pus, std::size_t bytes) -> Thieves& {
-    crews_.push_back(std::make_unique<Thieves>(pus, bytes));
-    return *crews_.back();
-  };
-  Thieves* calculating = nullptr;
-  if (divided_.impossible.empty()) {
-    const double room = core::usable_memory_bytes().value_or(kMostThiefBytes) / 6;
-    calculating = &hire(divided_.thieves, std::min(kMostThiefBytes, std::size_t(room)));
-    const Calibration calibration =
-        calibrate(*calculating, divided_.victim, subject_.topology, most_seconds, show);
-    limits.memory_over_cache = calibration.memory_over_cache;
-    add_bandwidth(calibration);
-    add_cache(calibration);
-  } else {
-    for (const Resource what : {Resource::bandwidth, Resource::cache, Resource::units})
-      untried(what, divided_.impossible);
+class WaysBuilder {
+ public:
+  WaysBuilder(const Subject& subject, Ways& ways)
+      : subject_(subject),
+        ways_(ways),
+        pus_(subject.topology.pu_os_indices()),
+        threads_(subject.own_threads()) {
+    for (int i = 0; i <= static_cast<int>(Resource::local); ++i)
+      ways.trials.push_back({.resource = static_cast<Resource>(i)});
   }
-  const auto& places = divided_.siblings.empty() ? divided_.thieves : divided_.siblings;
-  if (!divided_.siblings.empty()) calculating = &hire(divided_.siblings, 0);
-  if (calculating != nullptr) {
-    trial(Resource::units) = {
-        .resource = Resource::units,
-        .how = fmt::format("Threads on PUs {}, {}, do nothing but multiply and add.",
-                           core::format_cpu_list(places),
-                           divided_.siblings.empty() ? "which are other cores as far as is known"
-                                                     : "which share its cores")};
-    add_theft(5, {.what = Resource::units}, *calculating, {.taken = 1});
-  }
-  Thieves& everywhere = hire(pus_, 0);
-  for (const auto& [share, rank] : {std::pair{0.25, 2.0}, std::pair{0.1, 11.0}})
-    add_theft(rank, {.what = Resource::cpu_time, .amount = share}, everywhere, {.taken = share});
-  trial(Resource::cpu_time).how =
-      "A thread on each PU calculates for a part of the time, all of them at the same time.";
-}
 
-void Ways::add_bandwidth(const Calibration& calibration) {
-  const auto& found = calibration.bandwidth;
-  if (found.empty()) return untried(Resource::bandwidth, calibration.no_memory);
-  limits.bandwidth = found[0].left;
-  std::vector<std::string> left;
-  for (std::size_t i = 1; i < found.size(); ++i) {
-    constexpr double kRanks[] = {1, 7, 12};  // from the most that is taken
-    left.push_back(fmt::format("{:.1f}", 1e-9 * found[i].left));
-    add_theft(
-        kRanks[found.size() - 1 - i], {.what = Resource::bandwidth, .amount = found[i].amount},
-        *crews_[0],
-        {.taken = std::max(0.0, 1 - found[i].left / found[0].left), .latency = found[i].latency},
-        found[i].speed);
+  void build(double most_seconds, const std::function<void(double)>& show) {
+    divide();
+    add_thieves(most_seconds, show);
+    add_disk();
+    add_threads();
+    add_memory();
+    add_nodes();
+    add_cold();
+    std::ranges::stable_sort(ways_.all, {}, &Way::rank);
   }
-  trial(Resource::bandwidth).how = fmt::format(
-      "Threads on PUs {} move data of their own for a part of the time. A stream of tabane's own "
-      "on PUs {} then gets {} instead of {:.1f} GB/s.",
-      core::format_cpu_list(divided_.thieves), core::format_cpu_list(divided_.victim),
-      fmt::join(left, ", "), 1e-9 * found[0].left);
-}
 
-void Ways::add_cache(const Calibration& calibration) {
-  const auto& found = calibration.cache;
-  if (found.empty()) return untried(Resource::cache, calibration.no_cache);
-  limits.cache = found[0].left;
-  // A theft that leaves as much room as a smaller one says nothing new.
-  std::vector<Leftover> kept;
-  for (const Leftover& each : found) {
-    const double before = kept.empty() ? found[0].left : kept.back().left;
-    if (each.left < before - kNewRoom * found[0].left) kept.push_back(each);
-  }
-  if (kept.empty())
-    return untried(Resource::cache, "other PUs take nothing of it: they seem to have their own");
-  std::vector<std::string> left;
-  for (std::size_t i = 0; i < kept.size(); ++i) {
-    constexpr double kRanks[] = {3, 4, 9, 10};  // from the most that is taken
-    left.push_back(fmt::format("{:.1f}", kept[i].left / (1 << 20)));
-    add_theft(kRanks[kept.size() - 1 - i], {.what = Resource::cache, .amount = kept[i].amount},
-              *crews_[0], {.taken = found[0].left - kept[i].left}, kept[i].speed);
-  }
-  trial(Resource::cache).how = fmt::format(
-      "Threads on PUs {} go through data of their own again and again. A chain of loads of "
-      "tabane's own on PU {} then finds room for {} instead of {:.1f} MiB.",
-      core::format_cpu_list(divided_.thieves), divided_.victim[0], fmt::join(left, ", "),
-      found[0].left / (1 << 20));
-}
+ private:
+  Trial& trial(Resource resource) { return ways_.trials[static_cast<std::size_t>(resource)]; }
+  void untried(Resource resource, const std::string& why) { trial(resource).untried = why; }
 
-void Ways::add_disk() {
-  if (!subject_.uses_disk)
-    return untried(Resource::disk, "the command neither read nor wrote 1 MiB on a disk");
-  for (const std::string& file : subject_.files) {
-    const std::string folder = std::filesystem::absolute(file).parent_path();
-    struct statfs system {};
-    const bool known = statfs(folder.c_str(), &system) == 0 && access(folder.c_str(), W_OK) == 0;
-    if (known && system.f_type != TMPFS_MAGIC && system.f_type != RAMFS_MAGIC)
-      folder_.reset(open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
-    if (folder_.valid()) break;
-  }
-  if (!folder_.valid())
-    return untried(Resource::disk, "no folder of its files is on a disk and can be written to");
-  crews_.push_back(std::make_unique<Thieves>(std::span(pus_).first(1), std::size_t{2} << 20));
-  const Theft theft{.what = Resource::disk, .folder = folder_.get()};
-  try {
-    crews_.back()->begin(theft);
-    const double alone = crews_.back()->end();
-    add_theft(9.5, theft, *crews_.back(), {.taken = 1}, alone);
-    trial(Resource::disk).how =
-        "A thread writes 1 MiB after the other to a file in the folder of one of its files, past "
-        "the memory.";
-  } catch (const core::SystemError& error) {
-    untried(Resource::disk, error.what());
-  }
-}
-
-// ---- what is given or changed ----
-
-void Ways::add_threads() {
-  const int most = limits.pus, own = subject_.own_threads();
-  std::set<int> numbers(subject_.request.threads.begin(), subject_.request.threads.end());
-  if (numbers.empty()) numbers = {1, std::max(1, most / 4), std::max(1, most / 2), most};
-  numbers.erase(own);
-  if (numbers.empty()) return untried(Resource::threads, "there is one PU");
-  for (const int n : numbers)
-    add(5.5, {.resource = Resource::threads,
-              .level = {.taken = static_cast<double>(n)},
-              .command = subject_.command(n, {.threads = n})});
-  if (!subject_.takes_threads()) trial(Resource::threads).option = "-t {}";
-}
-
-void Ways::add_memory() {
-  const int threads = subject_.own_threads();
-  const auto give = [&](double rank, Resource what, program::RunRequest way,
-                        const std::string& setting) {
+  // Takes no effect where the way is impossible, as on a machine without such an allocator.
+  void give(double rank, Resource what, Level level, program::RunRequest way) {
     way.placement = "none";
     way.own_threads = true;
-    add(rank, {.resource = what,
-               .level = {.taken = 1, .setting = setting},
-               .command = subject_.command(threads, way)});
-  };
-  trial(Resource::huge_pages).option = "--huge-pages";
-  if (core::huge_pages_possible())
-    give(6, Resource::huge_pages, {.huge_pages = true}, "");
-  else
-    untried(Resource::huge_pages, "the system gives none on request");
-  trial(Resource::allocator).option = "--malloc {}";
-  std::string missing;
-  for (const char* const name : {"tcmalloc", "mimalloc", "jemalloc"}) {
     try {
-      give(8.5, Resource::allocator, {.allocator = name}, name);
+      ways_.all.push_back({.rank = rank,
+                           .resource = what,
+                           .level = std::move(level),
+                           .command = subject_.command(threads_, way)});
+      trial(what).untried.clear();
     } catch (const core::UsageError& error) {
-      missing = error.what();
+      if (std::ranges::count(ways_.all, what, &Way::resource) == 0) untried(what, error.what());
     }
   }
-  const bool any = std::ranges::any_of(
-      ways_, [](const auto& way) { return way.second.resource == Resource::allocator; });
-  if (!any) untried(Resource::allocator, missing);
-}
 
-void Ways::add_nodes() {
-  std::vector<const core::NumaNode*> nodes;
-  for (const core::NumaNode& node : subject_.topology.numa_nodes())
-    if (!node.pus.empty()) nodes.push_back(&node);
-  for (const Resource what : {Resource::local, Resource::remote}) {
-    if (nodes.size() < 2) {
-      untried(what, "there is one NUMA node");
-      continue;
+  // With the variables for its threads where it would start more than it has PUs.
+  void divide() {
+    const int usable = core::busy_pus_within(core::read_cgroup_limits(core::SystemFiles()),
+                                             static_cast<int>(pus_.size()));
+    divided_ = divide_pus(subject_.topology, subject_.busy_pus, usable);
+    const int left = static_cast<int>(divided_.victim.size());
+    ways_.limits = {.pus = static_cast<int>(pus_.size()),
+                    .victim_pus = left,
+                    .fault_seconds = seconds_of_a_fault()};
+    program::RunRequest there{
+        .cpus = format_cpu_list(divided_.victim), .placement = "none", .own_threads = true};
+    int threads = threads_;
+    if (subject_.busy_pus > left + kPartOfAPu) {
+      there.own_threads = false;
+      there.threads = threads = std::min(left, threads_);
+      if (divided_.impossible.empty())
+        ways_.note = fmt::format(
+            "The command keeps {:.1f} of {} PUs busy. While thieves have {} of them, it has the "
+            "others, and is compared with itself there.",
+            subject_.busy_pus, pus_.size(), divided_.thieves.size());
     }
-    const bool remote = what == Resource::remote;
-    const program::RunRequest way{.cpus = core::format_cpu_list(nodes[0]->pus),
-                                  .membind = std::to_string(nodes[remote ? 1 : 0]->os_index),
-                                  .placement = "none",
-                                  .own_threads = true};
+    ways_.undisturbed.command = subject_.command(threads_);
+    ways_.undisturbed_given_up = {.command = subject_.command(threads, there), .given_up = true};
+  }
+
+  // ---- what is taken away ----
+
+  Thieves& hire(std::span<const unsigned> pus, std::size_t bytes) {
+    ways_.crews.push_back(std::make_unique<Thieves>(pus, bytes));
+    return *ways_.crews.back();
+  }
+
+  void steal(double rank, Thieves& thieves, const Theft& theft, Level level, double alone = 0) {
+    const bool in_place = theft.what == Resource::cpu_time || theft.what == Resource::disk;
+    Way way = in_place ? ways_.undisturbed : ways_.undisturbed_given_up;
+    way.rank = rank;
+    way.resource = theft.what;
+    way.level = std::move(level);
+    way.theft = theft;
+    way.thieves = &thieves;
+    way.alone = alone;
+    ways_.all.push_back(std::move(way));
+  }
+
+  void add_thieves(double most_seconds, const std::function<void(double)>& show) {
+    Thieves* calculating = nullptr;
+    if (divided_.impossible.empty()) {
+      const double room = core::usable_memory_bytes().value_or(kMostThiefBytes) / 6;
+      calculating = &hire(divided_.thieves, std::min(kMostThiefBytes, std::size_t(room)));
+      const Calibration calibration =
+          calibrate(*calculating, divided_.victim, subject_.topology, most_seconds, show);
+      ways_.limits.memory_over_cache = calibration.memory_over_cache;
+      steal_bandwidth(*calculating, calibration);
+      steal_cache(*calculating, calibration);
+    } else {
+      for (const Resource what : {Resource::bandwidth, Resource::cache, Resource::units})
+        untried(what, divided_.impossible);
+    }
+    const bool siblings = !divided_.siblings.empty();
+    if (siblings) calculating = &hire(divided_.siblings, 0);
+    if (calculating != nullptr) {
+      steal(5, *calculating, {.what = Resource::units}, {.taken = 1});
+      trial(Resource::units) = {
+          .resource = Resource::units,
+          .how = fmt::format(
+              "Threads on PUs {}, {}, do nothing but multiply and add.",
+              format_cpu_list(siblings ? divided_.siblings : divided_.thieves),
+              siblings ? "which share its cores" : "which are other cores as far as is known")};
+    }
+    Thieves& everywhere = hire(pus_, 0);
+    for (const auto& [share, rank] : {std::pair{0.25, 2.0}, std::pair{0.1, 11.0}})
+      steal(rank, everywhere, {.what = Resource::cpu_time, .amount = share}, {.taken = share});
+    trial(Resource::cpu_time).how =
+        "A thread on each PU calculates for a part of the time, all of them at the same time.";
+  }
+
+  void steal_bandwidth(Thieves& thieves, const Calibration& calibration) {
+    constexpr double kRanks[] = {12, 7, 1};  // of the least that is taken … the most
+    const auto& found = calibration.bandwidth;
+    if (found.empty()) return untried(Resource::bandwidth, calibration.no_memory);
+    const double alone = found[0].left;
+    ways_.limits.bandwidth = alone;
+    std::vector<std::string> left;
+    for (std::size_t i = 1; i < found.size(); ++i) {
+      left.push_back(fmt::format("{:.1f}", 1e-9 * found[i].left));
+      steal(kRanks[i - 1], thieves, {.what = Resource::bandwidth, .amount = found[i].amount},
+            {.taken = std::max(0.0, 1 - found[i].left / alone), .latency = found[i].latency},
+            found[i].speed);
+    }
+    trial(Resource::bandwidth).how = fmt::format(
+        "Threads on PUs {} move data of their own for a part of the time. A stream of tabane's own "
+        "on PUs {} then gets {} instead of {:.1f} GB/s.",
+        format_cpu_list(divided_.thieves), format_cpu_list(divided_.victim), fmt::join(left, ", "),
+        1e-9 * alone);
+  }
+
+  void steal_cache(Thieves& thieves, const Calibration& calibration) {
+    constexpr double kRanks[] = {3, 4, 9, 10};  // of the most that is taken … the least
+    if (calibration.cache.empty()) return untried(Resource::cache, calibration.no_cache);
+    const double all = calibration.cache[0].left;
+    ways_.limits.cache = all;
+    // A theft that leaves as much room as a smaller one says nothing new.
+    std::vector<Leftover> kept = {calibration.cache[0]};
+    for (const Leftover& each : calibration.cache)
+      if (each.left < kept.back().left - kNewRoom * all) kept.push_back(each);
+    if (kept.size() == 1)
+      return untried(Resource::cache, "other PUs take nothing of it: they seem to have their own");
+    std::vector<std::string> left;
+    for (std::size_t i = 1; i < kept.size(); ++i) {
+      left.push_back(fmt::format("{:.1f}", kept[i].left / core::kMiB));
+      steal(kRanks[kept.size() - 1 - i], thieves,
+            {.what = Resource::cache, .amount = kept[i].amount}, {.taken = all - kept[i].left},
+            kept[i].speed);
+    }
+    trial(Resource::cache).how = fmt::format(
+        "Threads on PUs {} go through data of their own again and again. A chain of loads of "
+        "tabane's own on PU {} then finds room for {} instead of {:.1f} MiB.",
+        format_cpu_list(divided_.thieves), divided_.victim[0], fmt::join(left, ", "),
+        all / core::kMiB);
+  }
+
+  void add_disk() {
+    if (!subject_.uses_disk)
+      return untried(Resource::disk, "the command neither read nor wrote 1 MiB on a disk");
+    core::Descriptor& folder = ways_.folder;
+    for (const std::string& file : subject_.files) {
+      const std::string name = std::filesystem::absolute(file).parent_path();
+      struct statfs system {};
+      const bool usable = statfs(name.c_str(), &system) == 0 && access(name.c_str(), W_OK) == 0;
+      if (usable && !folder.valid() && system.f_type != TMPFS_MAGIC && system.f_type != RAMFS_MAGIC)
+        folder.reset(open(name.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+    }
+    if (!folder.valid())
+      return untried(Resource::disk, "no folder of its files is on a disk and can be written to");
+    Thieves& thief = hire(std::span(pus_).first(1), 2 * core::kMiB);
+    const Theft theft{.what = Resource::disk, .folder = folder.get()};
     try {
-      add(remote ? 9.8 : 6.5, {.resource = what,
-                               .level = {.taken = 1},
-                               .command = subject_.command(subject_.own_threads(), way)});
-      if (!remote) trial(what).option = fmt::format("-c {} -m {}", *way.cpus, *way.membind);
-    } catch (const core::UsageError& error) {
-      untried(what, error.what());
+      thief.begin(theft);
+      steal(9.5, thief, theft, {.taken = 1}, thief.end());
+      trial(Resource::disk).how =
+          "A thread writes 1 MiB after the other to a file in the folder of one of its files, past "
+          "the memory.";
+    } catch (const core::SystemError& error) {
+      untried(Resource::disk, error.what());
     }
   }
-}
 
-void Ways::add_cold() {
-  const auto& files = subject_.files;
-  if (files.empty()) return untried(Resource::cold, "no file was seen that the command reads");
-  Way way = undisturbed(false);
-  way.resource = Resource::cold;
-  way.level.taken = 1;
-  way.before = [&files] {
-    for (const std::string& name : files) {
-      const core::Descriptor file(open(name.c_str(), O_RDONLY | O_CLOEXEC));
-      if (file.valid()) posix_fadvise(file.get(), 0, 0, POSIX_FADV_DONTNEED);
+  // ---- what is given or changed ----
+
+  void add_threads() {
+    const int most = ways_.limits.pus;
+    std::set<int> numbers(subject_.request.threads.begin(), subject_.request.threads.end());
+    if (numbers.empty()) numbers = {1, std::max(1, most / 4), std::max(1, most / 2), most};
+    numbers.erase(threads_);
+    if (numbers.empty()) return untried(Resource::threads, "there is one PU");
+    for (const int n : numbers)
+      ways_.all.push_back({.rank = 5.5,
+                           .resource = Resource::threads,
+                           .level = {.taken = static_cast<double>(n)},
+                           .command = subject_.command(n, {.threads = n})});
+    if (!subject_.takes_threads()) trial(Resource::threads).option = "-t {}";
+  }
+
+  void add_memory() {
+    trial(Resource::huge_pages).option = "--huge-pages";
+    trial(Resource::allocator).option = "--malloc {}";
+    if (core::huge_pages_possible())
+      give(6, Resource::huge_pages, {.taken = 1}, {.huge_pages = true});
+    else
+      untried(Resource::huge_pages, "the system gives none on request");
+    for (const char* const name : {"tcmalloc", "mimalloc", "jemalloc"})
+      give(8.5, Resource::allocator, {.taken = 1, .setting = name}, {.allocator = name});
+  }
+
+  void add_nodes() {
+    std::vector<const core::NumaNode*> nodes;
+    for (const core::NumaNode& node : subject_.topology.numa_nodes())
+      if (!node.pus.empty()) nodes.push_back(&node);
+    for (const auto& [what, memory, rank] :
+         {std::tuple{Resource::local, 0, 6.5}, {Resource::remote, 1, 9.8}}) {
+      if (nodes.size() < 2) {
+        untried(what, "there is one NUMA node");
+        continue;
+      }
+      const std::string pus = format_cpu_list(nodes[0]->pus);
+      const std::string node = std::to_string(nodes[static_cast<std::size_t>(memory)]->os_index);
+      give(rank, what, {.taken = 1}, {.cpus = pus, .membind = node});
+      if (what == Resource::local) trial(what).option = fmt::format("-c {} -m {}", pus, node);
     }
-  };
-  add(8, std::move(way));
-  trial(Resource::cold).how = fmt::format("The system was asked to forget {} {} that it reads.",
-                                          files.size(), files.size() == 1 ? "file" : "files");
+  }
+
+  void add_cold() {
+    const std::uint64_t files = subject_.files.size();
+    if (files == 0) return untried(Resource::cold, "no file was seen that the command reads");
+    ways_.all.push_back({.rank = 8,
+                         .resource = Resource::cold,
+                         .level = {.taken = 1},
+                         .command = ways_.undisturbed.command});
+    trial(Resource::cold).how = fmt::format("The system was asked to forget {} that it reads.",
+                                            core::counted(files, "file"));
+  }
+
+  const Subject& subject_;
+  Ways& ways_;
+  std::vector<unsigned> pus_;
+  int threads_;  // as it is started
+  DividedPus divided_;
+};
+
+}  // namespace
+
+Ways ways_of(const Subject& subject, double most_seconds, const std::function<void(double)>& show) {
+  Ways ways;
+  WaysBuilder(subject, ways).build(most_seconds, show);
+  return ways;
 }
 
 }  // namespace tabane::lab::explain

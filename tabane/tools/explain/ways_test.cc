@@ -1,6 +1,6 @@
-#include "tabane/tools/explain/ways.h"
-
 #include <gtest/gtest.h>
+
+#include "tabane/tools/explain/experiments.h"
 
 namespace tabane::lab::explain {
 namespace {

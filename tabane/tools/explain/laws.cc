@@ -1,0 +1,215 @@
+// The laws that times follow when memory is taken away. A law's unknowns are tried on a grid; each
+// hypothesis weighs exp(-cost / 2), with the sum of its squared errors as cost. Hypotheses with and
+// without a term are families: the one with the greatest mean weight is taken, so that a term has
+// to explain more than its freedom does, and an unknown is the mean over its family.
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <utility>
+
+#include "tabane/tools/explain/conclude.h"
+
+namespace tabane::lab::explain {
+namespace {
+
+constexpr double kChaseFromMemory = 8;  // times a load from the shared cache, where not measured
+constexpr double kLeastOver = 2;        // the same, at least
+constexpr double kLeastEffect = 1.08;   // of thieves of the cache: any thief costs a little
+constexpr double kMostOver = 1.5;       // of that ratio, what a command may lose
+constexpr double kUnsure = 0.1;         // of its time: calibration is not exact
+constexpr double kRare = 1;             // that it waits for loads and for bandwidth, a logarithm
+constexpr double kStep = 0.02;          // of shares
+constexpr double kRatioStep = 1.04;     // of knees, sizes and losses
+
+class Family {
+ public:
+  using Unknowns = std::array<double, 3>;
+
+  // unlikely: how much rarer it is than others, as a logarithm.
+  explicit Family(double unlikely = 0) : unlikely_(unlikely) {}
+  void add(const Unknowns& unknowns, double cost) {
+    all_.push_back({unknowns, cost});
+    least_ = std::min(least_, cost);
+  }
+  // Logarithm of the mean weight.
+  double evidence() const {
+    double sum = 0;
+    for (const auto& each : all_) sum += weight(each);
+    return all_.empty() ? -HUGE_VAL : std::log(sum / double(all_.size())) - least_ / 2 - unlikely_;
+  }
+  Estimate operator[](std::size_t unknown) const {
+    std::vector<std::pair<double, double>> values;  // with weights
+    double sum = 0, weights = 0;
+    for (const auto& each : all_) {
+      values.emplace_back(each.unknowns[unknown], weight(each));
+      sum += values.back().first * values.back().second;
+      weights += values.back().second;
+    }
+    std::ranges::sort(values);
+    Estimate found{sum / weights, {values.front().first, values.back().first}};
+    double below = 0;
+    for (const auto& [value, weight] : values) {
+      if (below < 0.025 * weights) found.interval.low = value;
+      if (below < 0.975 * weights) found.interval.high = value;
+      below += weight;
+    }
+    return found;
+  }
+
+ private:
+  struct Hypothesis {
+    Unknowns unknowns;
+    double cost;
+  };
+  double weight(const Hypothesis& one) const { return std::exp((least_ - one.cost) / 2); }
+
+  std::vector<Hypothesis> all_;
+  double unlikely_, least_ = std::numeric_limits<double>::infinity();
+};
+
+const Family& likeliest(const std::vector<Family>& families) {
+  return *std::ranges::max_element(families, {}, &Family::evidence);
+}
+
+double squared_error(double seen, double expected, const Noise& noise) {
+  const double error = noise.deviation * noise.half / 1.96 * seen;
+  return std::pow((seen - expected) / error, 2);
+}
+
+// Two shapes: each load is equally likely anywhere in the working set, so what does not fit is
+// lost; or it is run through in order, so all is lost when a little does not fit.
+double lost(double left, double bytes, bool in_order) {
+  if (in_order) return left < bytes ? 1 : 0;
+  return std::clamp(1 - left / bytes, 0.0, 1.0);
+}
+
+}  // namespace
+
+double memory_over_cache(const MachineLimits& machine) {
+  return std::max(kLeastOver, machine.memory_over_cache.value_or(kChaseFromMemory));
+}
+
+std::optional<WorkingSet> working_set(const Trial& cache, const MachineLimits& machine,
+                                      const Noise& noise) {
+  if (!machine.cache) return std::nullopt;
+  std::vector<std::pair<double, double>> seen;  // bytes left, slow-down
+  double least = *machine.cache, effect = 1;    // effect: what all runs of a level show
+  for (const Level& level : cache.levels) {
+    if (!tells(Resource::cache, level)) continue;
+    effect = std::max(effect, std::ranges::min(level.slowdowns));
+    const double left = std::max(1.0, *machine.cache - level.taken);
+    for (const double slowdown : level.slowdowns) seen.emplace_back(left, slowdown);
+    least = std::min(least, left);
+  }
+  if (effect < kLeastEffect) return std::nullopt;
+  const auto add = [&](Family& family, double bytes, double loss, bool in_order) {
+    double cost = 0;
+    for (const auto& [left, slowdown] : seen)
+      cost += squared_error(slowdown, 1 + loss * lost(left, bytes, in_order), noise);
+    family.add({std::log(bytes), std::log(1 + loss)}, cost);
+  };
+  std::vector<Family> families(2);  // without a loss, and with one
+  add(families[0], 1, 0, true);
+  const double most = kMostOver * (memory_over_cache(machine) - 1);
+  for (const bool in_order : {false, true})
+    for (double bytes = least * kRatioStep; bytes < 2 * *machine.cache; bytes *= kRatioStep)
+      for (double loss = kLeastEffect - 1; loss < most; loss *= kRatioStep)
+        add(families[1], bytes, loss, in_order);
+  const Family& best = likeliest(families);
+  if (&best == &families[0]) return std::nullopt;
+  const auto from_log = [](const Estimate& log) {
+    return Estimate{
+        std::exp(log.value),
+        {std::exp(log.interval.low) / kRatioStep, std::exp(log.interval.high) * kRatioStep}};
+  };
+  return WorkingSet{from_log(best[0]), from_log(best[1])};
+}
+
+BandwidthLaw bandwidth_law(const Trial& bandwidth, const MachineLimits& machine, const Noise& noise,
+                           double whole, std::optional<double> without_cache) {
+  struct Seen {
+    double u, l, slowdown;
+  };
+  std::vector<Seen> seen;
+  BandwidthLaw law{.tells_latency = true};
+  double first = HUGE_VAL, last = 1;  // of the levels, as u
+  for (const Level& level : bandwidth.levels) {
+    if (level.slowdowns.empty()) continue;
+    law.tells_latency &= level.latency.has_value();
+    const double u = 1 / (1 - std::clamp(level.taken, 0.0, 0.97));
+    first = std::min(first, u), last = std::max(last, u);
+    for (const double slowdown : level.slowdowns)
+      seen.push_back({u, level.latency.value_or(1), slowdown});
+  }
+  // Where the thieves also take the cache, what was in it comes from memory, load by load or in
+  // streams.
+  struct Cache {
+    double loss = 0, of_u = 0, of_l = 0;
+  };
+  const double over = memory_over_cache(machine), more = over / (over - 1);
+  std::vector<std::vector<Cache>> caches = {{Cache{}}};
+  if (without_cache.value_or(1) > 0) {
+    caches.resize(3);
+    for (double part = 0.3; part < 1.4; part += 0.1) {
+      const double loss = part * without_cache.value_or(1);
+      caches[1].push_back({loss, 0, more});
+      caches[2].push_back({loss, more, 0});
+    }
+  }
+  // b, l: shares that wait for bandwidth and for loads.
+  const auto add = [&](Family& family, const std::vector<Cache>& taken, double b, double l,
+                       double knee) {
+    for (const Cache& cache : taken) {
+      if (b / knee + l + cache.loss / (over - 1) > whole + kUnsure) continue;
+      double cost = 0;
+      for (const Seen& one : seen)
+        cost += squared_error(
+            one.slowdown,
+            1 + b * std::max(0.0, one.u / knee - 1) + l * (one.l - 1) +
+                cache.loss * (1 + cache.of_u * (one.u - 1) + cache.of_l * (one.l - 1)),
+            noise);
+      family.add({b, l, knee}, cost);
+    }
+  };
+  std::vector<Family> families;
+  for (const std::vector<Cache>& taken : caches) {
+    Family none, loads, streams, both(kRare), knees;
+    add(none, taken, 0, 0, 1);
+    for (double b = kStep; b < 1 + kUnsure; b += kStep) {
+      add(streams, taken, b, 0, 1);
+      if (law.tells_latency) add(loads, taken, 0, b, 1);
+      for (double l = kStep; b + l < 1 + kUnsure && law.tells_latency; l += kStep)
+        add(both, taken, b, l, 1);
+    }
+    // From a knee on it waits for nothing else.
+    for (double knee = first; knee < last; knee *= kRatioStep) add(knees, taken, 1, 0, knee);
+    for (Family* family : {&none, &loads, &streams, &both, &knees})
+      families.push_back(std::move(*family));
+  }
+  const Family& best = likeliest(families);
+  law.bandwidth = best[0], law.latency = best[1], law.knee = best[2];
+  return law;
+}
+
+double unevenness(const std::vector<core::TimePoint>& points, const Noise& noise) {
+  // Of the best time with one thread.
+  const auto cost = [&](const auto& shape) {
+    double sum = 0, squares = 0, all = 0;
+    for (const core::TimePoint& point : points) {
+      const double part = shape(point.workers) / point.seconds;
+      sum += part, squares += part * part;
+    }
+    for (const core::TimePoint& point : points)
+      all +=
+          std::pow((sum / squares * shape(point.workers) / point.seconds - 1) / noise.deviation, 2);
+    return all;
+  };
+  double serial = HUGE_VAL, uneven = HUGE_VAL;
+  for (double part = 0; part <= 1; part += kStep)
+    serial = std::min(serial, cost([&](double n) { return part + (1 - part) / n; }));
+  for (double factor = 1; factor < 100; factor *= kRatioStep)
+    uneven = std::min(uneven, cost([&](double n) { return n > 1 ? factor / n : 1; }));
+  return points.empty() ? 0 : serial - uneven;
+}
+
+}  // namespace tabane::lab::explain
