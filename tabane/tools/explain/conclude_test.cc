@@ -199,6 +199,24 @@ TEST(Conclude, GivesTheLineOfTheFastestWayAlone) {
   EXPECT_EQ(conclude(evidence).line, "tabane run --huge-pages -- sort '--parallel=8' < numbers");
 }
 
+TEST(Conclude, HasWordsForEveryCauseAndForAllThatIsChanged) {
+  Evidence evidence = Script({.threads = 8}, kQuiet, 1).evidence();
+  for (std::size_t kind = 0; kind < kKinds; ++kind) {
+    Explanation found = conclude(evidence);
+    found.causes = {{.kind = static_cast<Kind>(kind), .share = 0.5}};
+    found.working_set = WorkingSet{{1 << 20, {1 << 20, 2 << 20}}, {.value = 3}};
+    put_into_words(evidence, 100, found);
+    EXPECT_TRUE(found.sentences.at(0).ends_with('.')) << kind;
+  }
+  for (const double slowdown : {0.5, 2.0}) {
+    for (int i = 0; i <= static_cast<int>(Resource::local); ++i) {
+      if (i == static_cast<int>(Resource::threads)) continue;
+      evidence.trials = {{.resource = static_cast<Resource>(i), .levels = {{1, {slowdown}}}}};
+      EXPECT_FALSE(says(conclude(evidence), "No effect was seen")) << i;
+    }
+  }
+}
+
 TEST(Conclude, SaysThatRunsDiffer) {
   const auto last = [](double noise) {
     return conclude(Script({}, {.noise = noise}, 3).evidence()).sentences.back();

@@ -1,4 +1,4 @@
-// The answer of `tabane explain` in words.
+// The answer of `tabane explain` in words, which are in captions.txt.
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
@@ -8,6 +8,7 @@
 #include "tabane/core/units.h"
 #include "tabane/lab/commands/child.h"
 #include "tabane/lab/record/text.h"
+#include "tabane/lab/study/captions.h"
 #include "tabane/program/layout.h"
 #include "tabane/tools/explain/conclude.h"
 
@@ -17,55 +18,9 @@ namespace {
 constexpr std::size_t kMostLines = 12;
 constexpr double kRestless = 0.2;  // half an interval of one run, from which on it is said
 
-struct KindWords {
-  const char* name;
-  const char *what = "", *without = "without these waits";  // "For 9 % of its time it sleeps; …"
-};
-constexpr std::array<KindWords, kKinds> kKindWords = {
-    {{"memory bandwidth"},
-     {"memory latency"},
-     {"shared cache"},
-     {"computing"},
-     {"locks", "its threads wait for each other, each in its turn (locks, barriers)"},
-     {"unequal threads", "some of its threads have more work than others",
-      "with the same work evenly spread"},
-     {"one thread", "one thread works and the others have nothing to do",
-      "with this part spread over all threads"},
-     {"page faults", "the system gives it memory, page by page (page faults)", "without faults"},
-     {"disks", "it waits for disks", "with files in memory"},
-     {"a pipe", "it waits for the other end of a pipe", "with another end that is always ready"},
-     {"network", "it waits for the network or another program's answer"},
-     {"sleep", "it sleeps"},
-     {"waiting for a PU",
-      "its threads could run and wait for a PU, because others run or it has more threads than PUs",
-      "with a PU for each thread"}}};
-
-struct ResourceWords {
-  const char* name;
-  const char* with = nullptr;   // "With … it takes 1.25 times as long."
-  const char* given = nullptr;  // "… makes it 1.25 times as fast."
-};
-constexpr ResourceWords kResourceWords[] = {{"memory bandwidth"},
-                                            {"shared cache"},
-                                            {"units of the cores", "neighbours that compute"},
-                                            {"processor time"},
-                                            {"disk", "a neighbour that writes to its disk"},
-                                            {"files not in memory", "files that are not in memory"},
-                                            {"remote memory", "memory on another NUMA node"},
-                                            {"threads"},
-                                            {"huge pages", nullptr, "Huge pages make"},
-                                            {"another allocator", nullptr, "{} makes"},
-                                            {"one NUMA node", nullptr, "One NUMA node makes"}};
-const ResourceWords& words_of(Resource resource) {
-  return kResourceWords[static_cast<std::size_t>(resource)];
-}
-
 std::string times(const Effect& effect) {
   return fmt::format("{:.2f} ± {:.2f} times as long", effect.slowdown, effect.half);
 }
-
-// "twice as fast" at most, for a share that costs half as much.
-double half_of(const Cause& cause) { return 1 / (1 - cause.most() / 2); }
 
 // The measured level nearest to this; the trial has one.
 const Level& nearest(const Trial& trial, double taken) {
@@ -80,22 +35,31 @@ std::string size_text(double bytes) {
   return show(std::round(bytes / unit) * unit, "B");
 }
 
+// A paragraph of captions.txt with its values.
+std::string sentence_of(std::string_view name, const CaptionValues& values) {
+  const auto files = caption_files();
+  const auto own = std::ranges::find(files, std::string_view("explain"), &CaptionFile::study);
+  const auto [first, more] =
+      caption_of(own->text, name, [&](std::string_view value) -> std::optional<std::string> {
+        const auto found = values.find(value);
+        return found == values.end() ? std::nullopt : std::optional(found->second);
+      });
+  return more.empty() ? first : first + " " + more;
+}
+
 class Words {
  public:
   Words(const Evidence& evidence, const Explanation& found) : evidence_(evidence), found_(found) {}
 
   std::vector<std::string> sentences(std::size_t columns) {
     for (const Cause& cause : found_.causes) say_cause(cause);
-    if (found_.causes.empty())
-      say("{}", waits_unseen()
-                    ? "It waits for most of its time, but there were too few looks to say for what."
-                    : "No cause was found that takes 10 % of its time.");
+    if (found_.causes.empty()) say(waits_unseen() ? "too few looks" : "nothing");
     const std::size_t findings = out_.size();
     say_given();
     say_threads();
     say_memory();
     const std::size_t at_line = out_.size();
-    if (!line_.empty()) say("    {}", line_);
+    if (!line_.empty()) out_.push_back("    " + line_);
     say_untouched(columns);
     // There is room for causes first, then for the line and what follows it, then for the others.
     std::size_t lines = 0;
@@ -117,9 +81,8 @@ class Words {
   const std::string& line() const { return line_; }
 
  private:
-  template <class... Values>
-  void say(fmt::format_string<Values...> sentence, Values&&... values) {
-    out_.push_back(fmt::format(sentence, std::forward<Values>(values)...));
+  void say(std::string_view name, const CaptionValues& values = {}) {
+    out_.push_back(sentence_of(name, values));
   }
   const Trial* trial(Resource resource) const { return find_trial(evidence_, resource); }
 
@@ -133,83 +96,79 @@ class Words {
     return !seen.seconds.empty() && seen.user + seen.system < 0.5 * core::median(seen.seconds);
   }
 
-  // "It is bound by" of the first, "It is also bound by" of the others.
   void say_cause(const Cause& cause) {
     const bool first = out_.empty();
-    const char* const bound = first ? "It is bound by" : "It is also bound by";
-    const std::string share = show_percent(cause.share);
-    if (cause.kind == Kind::bandwidth) {
-      const Level& half = nearest(*trial(Resource::bandwidth), 0.5);
-      say("{} memory bandwidth: with {} of it gone it takes {}.", bound, show_percent(half.taken),
-          times(found_.effect_of(half)));
-      say("Twice the bandwidth would make it at most {:.2f} times as fast (a straight line through "
-          "its curve, continued).",
-          half_of(cause));
-    } else if (cause.kind == Kind::cache) {
-      say_cache(bound);
-    } else if (cause.kind == Kind::latency) {
-      say("{} for single loads from memory, {} of its time: if they took half as long, it would be "
-          "at most {:.2f} times as fast (the slope over what loads take).",
-          first ? "It waits mostly" : "It also waits", share, half_of(cause));
-    } else if (cause.kind == Kind::computing) {
-      say("It computes for {} of its time: cores twice as fast would make it at most {:.2f} times "
-          "as fast.{}",
-          share, half_of(cause), first ? beside_computing() : "");
-    } else {
-      const KindWords& words = kKindWords[static_cast<std::size_t>(cause.kind)];
-      const double gain = cause.most_gain();
-      say("{} {} of its time {}; {} it is {}.", first ? "For" : "Also, for", share,
-          cause.kind == Kind::pipe ? ends_of_pipe(words.what) : words.what, words.without,
-          gain < 20
-              ? fmt::format("{} {:.2f} times as fast", cause.interval ? "at most" : "about", gain)
-              : "much faster, by how much is not known");
+    const double gain = cause.most_gain();
+    CaptionValues values = {
+        {"bound", first ? "It is bound by" : "It is also bound by"},
+        {"waits", first ? "It waits mostly" : "It also waits"},
+        {"for", first ? "For" : "Also, for"},
+        {"share", show_percent(cause.share)},
+        {"half", fmt::format("{:.2f}", 1 / (1 - cause.most() / 2))},  // with half the time for it
+        {"gain", gain < 20 ? fmt::format("{} {:.2f} times as fast",
+                                         cause.interval ? "at most" : "about", gain)
+                           : "much faster, by how much is not known"}};
+    if (cause.kind == Kind::bandwidth) add_effect(Resource::bandwidth, 0.5, values);
+    if (cause.kind == Kind::cache) values.merge(cache_values());
+    if (cause.kind == Kind::pipe) values["waiting"] = ends_of_pipe();
+    if (cause.kind == Kind::computing && first) {
+      if (hides_loads())
+        values["here"] = "here";
+      else if (trial(Resource::cpu_time) != nullptr)
+        add_effect(Resource::cpu_time, 1, values);
     }
+    say(name_of(cause.kind), values);
   }
 
-  void say_cache(const char* uses) {
+  // What the level did at which about so much was taken.
+  void add_effect(Resource resource, double taken, CaptionValues& values) const {
+    const Level& level = nearest(*trial(resource), taken);
+    values["taken"] = show_percent(level.taken);
+    values["times"] = times(found_.effect_of(level));
+  }
+
+  CaptionValues cache_values() const {
     const auto& [bytes, slowdown] = *found_.working_set;
-    say("{} the shared cache: it needs about {} of it, between {} and {}, and takes {:.1f} times "
-        "as long without.",
-        uses, size_text(bytes.value), size_text(bytes.interval.low), size_text(bytes.interval.high),
-        slowdown.value);
+    return {{"needs", size_text(bytes.value)},
+            {"low", size_text(bytes.interval.low)},
+            {"high", size_text(bytes.interval.high)},
+            {"slowdown", fmt::format("{:.1f}", slowdown.value)}};
   }
 
-  std::string beside_computing() const {
-    // Whether no thief made loads from memory so slow that a command that waits for them shows it.
-    double slower = 0;
+  // Whether no thief made loads from memory so slow that a command that waits for them shows it.
+  bool hides_loads() const {
+    double most = 0;
     if (const Trial* const bandwidth = trial(Resource::bandwidth))
       for (const Level& level : bandwidth->levels)
-        if (!level.slowdowns.empty()) slower = std::max(slower, level.latency.value_or(1) - 1);
-    if (slower < 3 * found_.half_of_one())
-      return " Waits for single loads from memory would look the same here.";
-    const Trial* const cpu = trial(Resource::cpu_time);
-    if (cpu == nullptr) return "";
-    const Level& most = nearest(*cpu, 1);
-    return fmt::format(" With {} of the processor's time gone it takes {}.",
-                       show_percent(most.taken), times(found_.effect_of(most)));
+        if (!level.slowdowns.empty()) most = std::max(most, level.latency.value_or(1) - 1);
+    return most < 3 * found_.half_of_one();
   }
 
   // Who waits for a pipe, and who works meanwhile.
-  std::string ends_of_pipe(const char* otherwise) const {
+  std::string ends_of_pipe() const {
     const auto& threads = evidence_.observed.threads;
     const auto waits = std::ranges::max_element(
         threads, {}, [](const ThreadSeen& each) { return each.looks(Doing::pipe); });
     const auto works = std::ranges::max_element(threads, {}, &ThreadSeen::alone);
-    if (waits == works || works->alone == 0) return otherwise;
-    return fmt::format("'{}' waits for '{}' at the other end of a pipe", waits->name, works->name);
+    if (waits == works || works->alone == 0) return "it waits for";
+    return fmt::format("'{}' waits for '{}' at", waits->name, works->name);
   }
 
   void say_memory() {
-    if (found_.working_set && !std::ranges::count(found_.causes, Kind::cache, &Cause::kind))
-      say_cache("It uses");
+    if (found_.working_set && !std::ranges::count(found_.causes, Kind::cache, &Cause::kind)) {
+      CaptionValues values = cache_values();
+      values["bound"] = "It uses";
+      say(name_of(Kind::cache), values);
+    }
     if (found_.needs_bandwidth && found_.bandwidth->knee.value > 1)
-      say("It needs {} of {} of memory bandwidth; more would not help.",
-          show(*found_.needs_bandwidth, "B/s"), show(*evidence_.machine.bandwidth, "B/s"));
-    for (const Trial& taken : evidence_.trials) {
-      const char* const with = words_of(taken.resource).with;
-      if (with == nullptr || trial(taken.resource) != &taken) continue;
-      const Effect effect = found_.effect_of(nearest(taken, 1));
-      if (effect.slower()) say("With {} it takes {}.", with, times(effect));
+      say("knee", {{"needs", show(*found_.needs_bandwidth, "B/s")},
+                   {"all", show(*evidence_.machine.bandwidth, "B/s")}});
+    for (const Resource resource :
+         {Resource::units, Resource::disk, Resource::cold, Resource::remote}) {
+      const Trial* const taken = trial(resource);
+      const Effect effect = taken == nullptr ? Effect{} : found_.effect_of(nearest(*taken, 1));
+      if (effect.slower())
+        say(std::string("with ") + name_of(resource), {{"times", times(effect)}});
     }
   }
 
@@ -227,36 +186,37 @@ class Words {
     const bool more = best != &threads->levels.back();
     const auto number = static_cast<std::uint64_t>(best->taken);
     if (least.faster()) {
-      say("With {} it is {:.2f} times as fast as you start it (measured){}.",
-          core::counted(number, "thread"), 1 / least.slowdown,
-          more ? "; with more it is not faster" : "");
+      say("more or fewer threads", {{"number", core::counted(number, "thread")},
+                                    {"gain", fmt::format("{:.2f}", 1 / least.slowdown)},
+                                    {"more", more ? "more" : ""}});
       offer(*threads, std::to_string(number), least);
     } else if (more) {
-      say("More than {} {} not make it faster (up to {:.0f} were tried).",
-          core::counted(number, "thread"), number == 1 ? "does" : "do",
-          threads->levels.back().taken);
+      say("enough threads", {{"number", core::counted(number, "thread")},
+                             {"do", number == 1 ? "does" : "do"},
+                             {"most", fmt::format("{:.0f}", threads->levels.back().taken)}});
     }
     if (!found_.threads || !std::isfinite(found_.threads->one_worker_seconds)) return;
     const core::ScalabilityLaw& law = found_.threads->law;
+    const double most = law.coherency > 0
+                            ? law.speedup(std::round(std::max(1.0, found_.threads->peak())))
+                            : 1 / law.contention;
     if (law.contention > 0.01)
-      say("However many threads: at most {:.1f} times as fast as with one (the law of scalability, "
-          "{} of the work cannot be shared out).",
-          law.coherency > 0 ? law.speedup(std::round(std::max(1.0, found_.threads->peak())))
-                            : 1 / law.contention,
-          show_percent(law.contention));
+      say("law of threads",
+          {{"gain", fmt::format("{:.1f}", most)}, {"serial", show_percent(law.contention)}});
   }
 
   void say_given() {
-    for (const Trial& given : evidence_.trials) {
-      const char* const makes = words_of(given.resource).given;
-      if (makes == nullptr) continue;
-      for (const Level& level : given.levels) {
+    for (const Resource resource : {Resource::huge_pages, Resource::allocator, Resource::local}) {
+      const Trial* const given = trial(resource);
+      if (given == nullptr) continue;
+      for (const Level& level : given->levels) {
         const Effect effect = level.slowdowns.empty() ? Effect{} : found_.effect_of(level);
         if (!effect.faster()) continue;
-        say("{} it {:.2f} ± {:.2f} times as fast (measured).",
-            fmt::format(fmt::runtime(makes), level.setting), 1 / effect.slowdown,
-            effect.half / (effect.slowdown * effect.slowdown));
-        offer(given, level.setting, effect);
+        say(std::string("given ") + name_of(resource),
+            {{"setting", level.setting},
+             {"gain", fmt::format("{:.2f} ± {:.2f}", 1 / effect.slowdown,
+                                  effect.half / (effect.slowdown * effect.slowdown))}});
+        offer(*given, level.setting, effect);
       }
     }
   }
@@ -302,22 +262,20 @@ class Words {
         none.emplace_back(name_of(one.resource));
       }
     }
-    if (!none.empty()) say("No effect was seen of: {}.", join(none));
+    if (!none.empty()) say("without effect", {{"names", join(none)}});
     std::vector<std::string> with_reasons;
     for (const auto& [reason, names] : reasons)
       with_reasons.push_back(fmt::format("{} ({})", join(names), reason));
     const std::size_t at_untried = out_.size();
-    if (!untried.empty()) say("Not tried: {}.", fmt::join(with_reasons, "; "));
+    if (!untried.empty())
+      say("untried", {{"names", fmt::format("{}", fmt::join(with_reasons, "; "))}});
     if (found_.half_of_one() > kRestless)
-      say("Equal runs differ by {} from each other: smaller effects are not seen. Measure when "
-          "less "
-          "else runs, or longer (--time).",
-          show_percent(found_.half_of_one()));
-    for (const std::string& note : evidence_.notes) say("Note: {}", note);
+      say("restless", {{"half", show_percent(found_.half_of_one())}});
+    for (const std::string& note : evidence_.notes) out_.push_back("Note: " + note);
     std::size_t lines = 0;
     for (const std::string& sentence : out_) lines += lines_of(sentence, columns);
     if (lines > kMostLines && !untried.empty())
-      out_[at_untried] = fmt::format("Not tried: {} (-o DIR says why).", join(untried));
+      out_[at_untried] = sentence_of("untried", {{"names", join(untried) + " (-o DIR says why)"}});
   }
 
   const Evidence& evidence_;
@@ -329,9 +287,23 @@ class Words {
 
 }  // namespace
 
-const char* name_of(Kind kind) { return kKindWords[static_cast<std::size_t>(kind)].name; }
+// Each is also the name of its paragraph in captions.txt.
+const char* name_of(Kind kind) {
+  static constexpr const char* kNames[] = {
+      "memory bandwidth", "memory latency", "shared cache",    "computing", "locks",
+      "unequal threads",  "one thread",     "page faults",     "disks",     "a pipe",
+      "network",          "sleep",          "waiting for a PU"};
+  return kNames[static_cast<std::size_t>(kind)];
+}
 
-const char* name_of(Resource resource) { return words_of(resource).name; }
+const char* name_of(Resource resource) {
+  static constexpr const char* kNames[] = {
+      "memory bandwidth",  "shared cache", "units of the cores",
+      "processor time",    "disk",         "files not in memory",
+      "remote memory",     "threads",      "huge pages",
+      "another allocator", "one NUMA node"};
+  return kNames[static_cast<std::size_t>(resource)];
+}
 
 void put_into_words(const Evidence& evidence, std::size_t columns, Explanation& explanation) {
   Words words(evidence, explanation);
