@@ -116,7 +116,6 @@ class Command(InFolder):
                               "grep -q words && sleep 0.03")
         self.assertEqual(result.returncode, 0, result.stderr)
 
-
     @unittest.skipIf(len(os.sched_getaffinity(0)) < 2, "there is one PU")
     def test_is_run_beside_thieves(self):
         for pus in (1, 2):
@@ -132,7 +131,7 @@ class Refusal(InFolder):
                 (2, ["--time", "5x", "--", "true"], "--time: '5x'"),
                 (2, ["--time", "0", "--", "true"], "--time 0: use a time above 0"),
                 (2, ["-t", "0", "--", "true"], "--threads"),
-                (1, ["--input", "none", "--", "true"], "none: open"),
+                (2, ["--input", "none", "--", "true"], "--input none: cannot be read"),
                 (2, ["-o", "/proc/none", "--", "true"], "--output"),
                 (1, ["--", "./no-such-program"], "no-such-program"),
                 (1, ["--", "sh", "-c", "echo wrong >&2; exit 3"],

@@ -3,6 +3,8 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cerrno>
+#include <cstring>
 #include <iterator>
 #include <memory>
 
@@ -44,6 +46,9 @@ int run(ExplainOptions& options, const Given& given) {
   if (request.command.empty()) throw core::UsageError("give a command after --");
   request.seconds = seconds_of("--time", options.time);
   if (request.seconds <= 0) throw core::UsageError("--time 0: use a time above 0");
+  if (!request.input.empty() && access(request.input.c_str(), R_OK) != 0)
+    throw core::UsageError(
+        fmt::format("--input {}: cannot be read: {}", request.input, std::strerror(errno)));
   request.threads.assign(options.threads.begin(), options.threads.end());
   const core::Topology topology = core::Topology::detect();
   lab::require_this_machine(topology);
@@ -79,7 +84,7 @@ Definition define() {
        {"-p,--prepare LINE", &options->request.prepare,
         "Run LINE before each run, outside its time: it restores what the command changes"},
        {"--input FILE", &options->request.input,
-        "Give the command FILE as its standard input (default null)"},
+        "Give the command FILE as its standard input (default: nothing)"},
        {"-o,--output DIR", &options->output, "Write the page, the figures and the JSON into DIR"},
        options->json.row(),
        {"--wide", &options->wide, "Do not fit the text to the width of the terminal"},

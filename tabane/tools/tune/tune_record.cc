@@ -3,8 +3,10 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 #include <map>
 #include <span>
+#include <utility>
 
 #include "tabane/core/error.h"
 #include "tabane/lab/environment.h"
@@ -264,12 +266,39 @@ void hold_apart(Record& record, const TuneData& data) {
   for (View& view : record.views) view.details[detail::kHeldFixed] = view.title + " of " + held;
 }
 
-}  // namespace
+// " By the model it would take 1.90 times as long without threads 2": where that setting is as
+// started; the most important one first. Empty for fewer than two settings.
+std::string why_it_won(const Space& space, const Tuning& tuning, const TuningHeader& header) {
+  const Candidate& winner = space.candidates()[tuning.best];
+  std::vector<std::pair<double, std::string>> losses;
+  for (std::size_t d = 0; d < winner.size(); ++d) {
+    Candidate without = winner;
+    without[d] = 0;
+    const auto at = std::ranges::find(space.candidates(), without);
+    if (winner[d] == 0 || at == space.candidates().end()) continue;
+    const auto index = static_cast<std::size_t>(at - space.candidates().begin());
+    const double loss =
+        std::exp(tuning.search->belief(index).mean - tuning.search->belief(tuning.best).mean);
+    const Dimension& dimension = space.dimensions()[d];
+    const std::string setting =
+        dimension.name + " " + dimension.levels[static_cast<std::size_t>(winner[d])].text();
+    if (tuning.search->possible(index) && std::isfinite(loss)) losses.emplace_back(-loss, setting);
+  }
+  std::ranges::sort(losses);
+  std::vector<std::string> parts;
+  for (const auto& [loss, setting] : losses)
+    parts.push_back(fmt::format("{:.2f} times as {} without {}", -loss,
+                                header.goal == "wall time" ? "long" : "much", setting));
+  return parts.size() < 2 ? "" : fmt::format(" By the model it would take {}.", join(parts));
+}
 
+// "6 processes, 4 threads …: 1.42 [1.38, 1.47] times as fast as you started it", or that nothing
+// is.
 std::string headline(const Space& space, const Tuning& tuning, const TuningHeader& header) {
   const std::string best = space.text(space.candidates()[tuning.best]);
   if (tuning.chosen() != 0)
-    return fmt::format("{}: {} as you started it.", best, times_as(header, tuning.proof->ratio));
+    return fmt::format("{}: {} as you started it.{}", best, times_as(header, tuning.proof->ratio),
+                       why_it_won(space, tuning, header));
   const bool loaded = tuning.proof && tuning.proof->left_out > 0;
   if (loaded && tuning.proof->ratio.pairs < kFewestPairs)
     return fmt::format(
@@ -292,6 +321,8 @@ std::string headline(const Space& space, const Tuning& tuning, const TuningHeade
       : tuning.proof->ratio.value < kWorthMoreRuns ? ", no difference seen"
                                                    : ", no difference seen; more runs may tell");
 }
+
+}  // namespace
 
 Record tune_record(const core::Topology& topology, const Space& space, const Tuning& tuning,
                    const TuningHeader& header) {

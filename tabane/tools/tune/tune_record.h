@@ -28,10 +28,6 @@ struct TuningHeader {
 Record tune_record(const core::Topology& topology, const Space& space, const Tuning& tuning,
                    const TuningHeader& header);
 
-// "6 processes, 4 threads …: 1.42 [1.38, 1.47] times as fast as you started it", or that nothing
-// is.
-std::string headline(const Space& space, const Tuning& tuning, const TuningHeader& header);
-
 // What TuningHeader::kept was. throws: core::UsageError if the record is of no tuning.
 const Json& kept_of(const Record& record);
 

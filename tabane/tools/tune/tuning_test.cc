@@ -282,6 +282,7 @@ TEST_F(OfRecord, SaysWhatWasFoundInOneSentence) {
   const Record read = record();
   const std::string& sentence = read.sentences.back();
   EXPECT_NE(sentence.find("times as fast as you started it"), std::string::npos) << sentence;
+  EXPECT_NE(sentence.find("By the model it would take "), std::string::npos) << sentence;
   EXPECT_NE(read.find_view("tune.heat_map"), nullptr);
   EXPECT_NE(read.find_view("tune.effects"), nullptr);
   EXPECT_NE(read.find_view("tune.race"), nullptr);
@@ -297,6 +298,27 @@ TEST_F(OfRecord, SaysWhatWasFoundInOneSentence) {
   EXPECT_NE(record().sentences.back().find("no difference seen; more runs"), std::string::npos);
   tuning.proof->ratio.value = 1.01;
   EXPECT_NE(record().sentences.back().find("no difference seen."), std::string::npos);
+}
+
+// One thread and the first allocator are 2 and 1.2 times as fast, whatever the other is.
+TEST_F(OfRecord, SaysWhyTheWinnerWon) {
+  const Space space(
+      {{.name = "threads", .scale = Scale::threads, .levels = {2, 1}, .amounts = {2, 1}},
+       {.name = "allocator", .levels = {kAsStarted, "jemalloc"}}});
+  const RunCandidate run = [&](const Proposal& proposal) {
+    const Candidate& candidate = space.candidates()[proposal.candidate];
+    const double seconds = (candidate[0] == 1 ? 0.5 : 1.0) / (candidate[1] == 1 ? 1.2 : 1.0);
+    return RunResult{.value = seconds, .seconds = seconds};
+  };
+  const Tuning of_two = tune_command(space, {.runs = 60}, run);
+  ASSERT_NE(of_two.chosen(), 0u);
+  const std::string sentence =
+      tune_record(topology, space, of_two, {.goal = "wall time", .unit = "s"}).sentences.back();
+  const std::size_t threads = sentence.find("times as long without threads 1 and 1.");
+  EXPECT_NE(threads, std::string::npos) << sentence;
+  EXPECT_NE(sentence.find("times as long without allocator jemalloc.", threads), std::string::npos)
+      << sentence;
+  EXPECT_NEAR(std::stod(sentence.substr(sentence.find("would take ") + 11)), 2, 0.3) << sentence;
 }
 
 // Any law goes through two points.
