@@ -1,5 +1,7 @@
 #include "tabane/crypto/sha256.h"
 
+#include <openssl/crypto.h>
+
 namespace tabane::crypto {
 
 std::string hexadecimal(std::span<const std::byte> bytes) {
@@ -10,6 +12,12 @@ std::string hexadecimal(std::span<const std::byte> bytes) {
     text += kDigits[std::to_integer<unsigned>(b) & 15];
   }
   return text;
+}
+
+bool from_hexadecimal(const std::string& digits, std::span<std::byte> bytes) {
+  std::size_t read = 0;
+  return OPENSSL_hexstr2buf_ex(out(bytes), bytes.size(), &read, digits.c_str(), '\0') == 1 &&
+         read == bytes.size() && digits.size() == 2 * read;
 }
 
 Sha256Sum sha256(std::span<const std::byte> bytes) {

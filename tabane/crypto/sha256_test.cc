@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <array>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -26,6 +28,22 @@ constexpr const char* kOfAbc = "ba7816bf8f01cfea414140de5dae2223b00361a396177a9c
 TEST(Sha256, GivesTheSumsOfTheStandard) {
   EXPECT_EQ(hexadecimal(sha256({})), kOfNothing);
   EXPECT_EQ(hexadecimal(sha256(bytes_of("abc"))), kOfAbc);
+}
+
+TEST(Hexadecimal, IsReadAsItIsWrittenAndInUpperCase) {
+  std::array<std::byte, 3> bytes{};
+  EXPECT_TRUE(from_hexadecimal("01abFF", bytes));
+  EXPECT_EQ(hexadecimal(bytes), "01abff");
+}
+
+TEST(Hexadecimal, IsRefusedIfItIsNotOfJustAsManyBytes) {
+  std::array<std::byte, 2> bytes{};
+  for (const char* const digits :
+       {"", "0", "01", "010", "01020", "010203", "01 2", "0x12", "012g"}) {
+    EXPECT_FALSE(from_hexadecimal(digits, bytes)) << digits;
+  }
+  EXPECT_FALSE(from_hexadecimal(std::string("01\0002", 5), bytes));
+  EXPECT_FALSE(from_hexadecimal(std::string("0102\0", 5), bytes));
 }
 
 TEST(Sha256Stream, GivesTheSumsOfTheStandard) {

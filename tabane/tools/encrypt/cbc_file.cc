@@ -1,6 +1,6 @@
 #include "tabane/tools/encrypt/cbc_file.h"
 
-#include <fcntl.h>
+#include <fmt/format.h>
 #include <sys/stat.h>
 
 #include <algorithm>
@@ -58,8 +58,7 @@ struct Ending {
 
 // throws: core::SystemError.
 std::optional<Ending> ending_of(const Request& request, int directory, const char* name) {
-  const core::Descriptor file(
-      openat(directory, name, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK));
+  const core::Descriptor file = open_entry(directory, name);
   struct stat status {};
   if (!file.valid() || fstat(file.get(), &status) != 0) return {};
   const auto bytes = static_cast<std::uint64_t>(status.st_size);

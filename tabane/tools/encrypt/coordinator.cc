@@ -198,10 +198,7 @@ class UnitLedger : public UnitSource {
     job_.files_unlisted +=
         report.files_unlisted - std::exchange(worker.files_unlisted, report.files_unlisted);
     for (const auto& [file, what] : report.failures) job_.fail(file, core::Error(what));
-    for (const Report::Differs& differs : report.differences) {
-      const auto salt = differs.has_salt ? std::optional(differs.salt) : std::nullopt;
-      job_.fail(differs.file, DiffersFromManifest(differs.kind, salt));
-    }
+    for (const auto& [file, misfit] : report.differences) job_.note(file, misfit);
     for (const Share& done : report.done) {
       for (const auto& [file, record] : done.records) {
         if (job_.records) job_.records->put(file, record);

@@ -150,8 +150,7 @@ double CopySampler::copy(const Unit& unit, const std::vector<Part>& parts) {
   for (const Part& part : parts) {
     const TreeFile& file = tree_.files[part.file];
     const double opens = pairs_.now();
-    const core::Descriptor in(openat(from->get(), tree_.name(file.name_at),
-                                     O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK));
+    const core::Descriptor in = open_entry(from->get(), tree_.name(file.name_at));
     if (!in.valid()) throw core::SystemError("open", tree_.path(file), errno);
     copies.push_back(std::make_unique<core::OutputFile>(to_, "a copy", 0600, core::Until::unnamed));
     const double reads = pairs_.now();

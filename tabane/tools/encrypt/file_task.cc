@@ -79,12 +79,10 @@ bool ends_the_job(const std::exception& error) {
 }  // namespace
 
 void JobState::fail(std::uint32_t file, const std::exception& error) {
-  if (const auto* difference = dynamic_cast<const DiffersFromManifest*>(&error)) {
-    return note(file, *difference);
+  if (const auto* differs = dynamic_cast<const DiffersFromManifest*>(&error)) {
+    return note(file, differs->misfit);
   }
-  if (is_leftover(file, error)) {
-    return note(file, DiffersFromManifest(Difference::added, std::nullopt));
-  }
+  if (is_leftover(file, error)) return note(file, {Difference::added});
   if (ends_the_job(error)) stop = true;
   const std::lock_guard lock(mutex_);
   if (can_be_redone(file, error)) return changed_.push_back(file);
@@ -92,11 +90,10 @@ void JobState::fail(std::uint32_t file, const std::exception& error) {
   failures_.emplace_back(file, std::string(error.what()) + (twice ? ", twice" : ""));
 }
 
-void JobState::note(std::uint32_t file, const DiffersFromManifest& difference) {
-  if (manifest && role != Role::worker)
-    return manifest->add(tree.path(tree.files[file]), difference);
+void JobState::note(std::uint32_t file, const Misfit& misfit) {
+  if (manifest && role != Role::worker) return manifest->add(tree.path(tree.files[file]), misfit);
   const std::lock_guard lock(mutex_);
-  differences_.emplace_back(file, difference);
+  differences_.emplace_back(file, misfit);
 }
 
 bool JobState::is_leftover(std::uint32_t file, const std::exception& error) const {
@@ -127,7 +124,7 @@ std::vector<std::pair<std::uint32_t, std::string>> JobState::take_failures() {
   return std::exchange(failures_, {});
 }
 
-std::vector<std::pair<std::uint32_t, DiffersFromManifest>> JobState::take_differences() {
+std::vector<std::pair<std::uint32_t, Misfit>> JobState::take_differences() {
   const std::lock_guard lock(mutex_);
   return std::exchange(differences_, {});
 }
@@ -189,9 +186,7 @@ bool FileTask::start(Directories& directories, const std::function<void()>& prep
 
 void FileTask::open_input(Directories& directories) {
   const DirectoryEntry place = directories.input_of(job_, index_);
-  // Not blocking: the file may have become a FIFO since the scan.
-  in_.reset(openat(place.directory->get(), place.name.c_str(),
-                   O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK));
+  in_ = open_entry(place.directory->get(), place.name.c_str());
   if (!in_.valid()) throw core::SystemError("open", path(), errno);
   if (fstat(in_.get(), &before_) != 0) throw core::SystemError("stat", path(), errno);
   if (!S_ISREG(before_.st_mode)) throw core::Error("is no longer a regular file");
@@ -316,8 +311,7 @@ struct stat FileTask::wanted() const {
 
 bool FileTask::is_current(int directory, const char* name, std::uint64_t least, std::uint64_t most,
                           const std::function<bool(int)>& belongs) const {
-  const core::Descriptor there(
-      openat(directory, name, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK));
+  const core::Descriptor there = open_entry(directory, name);
   struct stat seen {};
   if (!there.valid() || fstat(there.get(), &seen) != 0 || !S_ISREG(seen.st_mode)) return false;
   const auto bytes = static_cast<std::uint64_t>(seen.st_size);

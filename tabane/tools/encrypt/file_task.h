@@ -81,11 +81,12 @@ struct JobState {
   // read-only file system also stops the job. What differs from the manifest is told there; a
   // leftover counts as a difference. Thread-safe.
   void fail(std::uint32_t file, const std::exception& error);
+  void note(std::uint32_t file, const Misfit& misfit);
   std::vector<std::pair<std::uint32_t, std::string>> failures() const;
   // Return what has been noted since the last call; differences only of a job that helps, and of
   // one without a manifest, whose leftovers they are.
   std::vector<std::pair<std::uint32_t, std::string>> take_failures();
-  std::vector<std::pair<std::uint32_t, DiffersFromManifest>> take_differences();
+  std::vector<std::pair<std::uint32_t, Misfit>> take_differences();
 
   // A file that has changed while it was read, to be done once more from its beginning, by whoever
   // takes it. Thread-safe.
@@ -98,13 +99,12 @@ struct JobState {
   bool redoes() const { return stream < 0 && role == Role::alone; }
   bool can_be_redone(std::uint32_t file, const std::exception& error);
   bool is_leftover(std::uint32_t file, const std::exception& error) const;
-  void note(std::uint32_t file, const DiffersFromManifest& difference);
 
   mutable std::mutex mutex_;
   std::vector<std::uint32_t> changed_;
   std::size_t changed_taken_ = 0;
   std::vector<std::pair<std::uint32_t, std::string>> failures_;
-  std::vector<std::pair<std::uint32_t, DiffersFromManifest>> differences_;
+  std::vector<std::pair<std::uint32_t, Misfit>> differences_;
 };
 
 struct ChangedWhileRead : std::exception {

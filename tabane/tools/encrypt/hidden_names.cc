@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <atomic>
-#include <charconv>
 #include <chrono>
 #include <cstdint>
 #include <limits>
@@ -23,12 +22,7 @@ constexpr std::uint32_t kNone = std::numeric_limits<std::uint32_t>::max();
 std::optional<StoredName> name_in(const std::string& path) {
   StoredName name{};
   if (path.size() != 2 * name.size() + 1) return std::nullopt;
-  const std::string digits = path.substr(0, 2) + path.substr(3);
-  for (std::size_t i = 0; i < name.size(); ++i) {
-    unsigned value = 0;
-    std::from_chars(&digits[2 * i], &digits[2 * i] + 2, value, 16);
-    name[i] = static_cast<std::byte>(value);
-  }
+  crypto::from_hexadecimal(path.substr(0, 2) + path.substr(3), name);
   return text_of_stored(name) == path ? std::optional(name) : std::nullopt;
 }
 

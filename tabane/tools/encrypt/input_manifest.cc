@@ -111,7 +111,7 @@ void require_named(const Request& request, TreeManifest& manifest) {
 }
 
 // The salt of what may be a sealed file.
-std::optional<DifferenceFinder::Salt> salt_of(const Places& places, const std::string& path) {
+std::optional<Salt> salt_of(const Places& places, const std::string& path) {
   const auto found = header_there(places.in_root.get(), path.c_str());
   return found ? std::optional(found->header.file_salt) : std::nullopt;
 }
@@ -133,7 +133,7 @@ void unhide_names(const Request& request, TreeManifest& manifest, Places& places
   }
   UnhiddenTree tree = unhide(manifest, std::move(places.tree), request.selection);
   for (const std::string& stray : tree.strays) {
-    manifest.add(stray, DiffersFromManifest(Difference::added, salt_of(places, stray)));
+    manifest.add(stray, {Difference::added, salt_of(places, stray)});
   }
   places.tree = std::move(tree.plain);
   places.tree_as_read = std::move(tree.stored);
@@ -143,16 +143,14 @@ void unhide_names(const Request& request, TreeManifest& manifest, Places& places
 void hold_mark_against(TreeManifest& manifest, int root) {
   const bool hidden = manifest.head().hidden_names;
   if (has_own_file(root, kHidesNames) == hidden) return;
-  const Difference kind = hidden ? Difference::missing : Difference::added;
-  manifest.add(kHidesNames, DiffersFromManifest(kind, std::nullopt));
+  manifest.add(kHidesNames, {hidden ? Difference::missing : Difference::added});
 }
 
 // What a scan leaves out: pipes and the like, and what lies beside the manifest.
 void add_what_nobody_seals(TreeManifest& manifest, const Places& places) {
-  const DiffersFromManifest added(Difference::added, std::nullopt);
-  for (const std::string& path : places.tree.specials) manifest.add(path, added);
+  for (const std::string& path : places.tree.specials) manifest.add(path, {Difference::added});
   for (const std::string& name : strangers_at_home(places.in_root.get())) {
-    manifest.add(fmt::format("{}/{}", kOwnDirectory, name), added);
+    manifest.add(fmt::format("{}/{}", kOwnDirectory, name), {Difference::added});
   }
 }
 
@@ -267,8 +265,7 @@ bool looks_right(JobState& job, Directories& directories, std::uint32_t file) {
   if (!record.known || place.bytes < kSlotsAt + crypto::kTagBytes) return false;
   try {
     const DirectoryEntry lies = directories.input_of(job, file);
-    const core::Descriptor sealed(openat(lies.directory->get(), lies.name.c_str(),
-                                         O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK));
+    const core::Descriptor sealed = open_entry(lies.directory->get(), lies.name.c_str());
     std::array<std::byte, 256> first;  // of most headers all
     if (!sealed.valid()) return false;
     const ssize_t there = pread(sealed.get(), first.data(), first.size(), 0);

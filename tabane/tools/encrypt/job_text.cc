@@ -8,6 +8,7 @@
 #include <chrono>
 #include <cmath>
 #include <ctime>
+#include <initializer_list>
 #include <iterator>
 
 #include "tabane/core/units.h"
@@ -22,6 +23,11 @@ using namespace encrypt;
 using core::counted, core::grouped;
 
 constexpr std::size_t kChangedShown = 20;
+
+// The name of a value among those of all, in their order.
+const char* nth(auto value, std::initializer_list<const char*> names) {
+  return names.begin()[static_cast<std::size_t>(value)];
+}
 
 std::string files_text(std::uint64_t files) { return counted(files, "file"); }
 
@@ -110,49 +116,36 @@ std::string lines_of(const auto& list, std::size_t most, const auto& line_of) {
   return text + fmt::format("and {} more, which -v or --json lists\n", grouped(list.size() - most));
 }
 
+lab::Json or_null(bool is_known, const lab::Json& value) { return is_known ? value : nullptr; }
+
+// The two texts by which JSON has a path, which may not be UTF-8.
+lab::Json path_json(const std::string& name, const std::string& path, bool is_known = true) {
+  return {{name, or_null(is_known, lossy_utf8(path))},
+          {name + "_percent_encoded", or_null(is_known, percent_encoded(path))}};
+}
+
 lab::Json list_of(const std::vector<std::string>& paths) {
   lab::Json list = lab::Json::array();
-  for (const std::string& path : paths) {
-    list.push_back({{"path", lossy_utf8(path)}, {"path_percent_encoded", percent_encoded(path)}});
-  }
+  for (const std::string& path : paths) list.push_back(path_json("path", path));
   return list;
-}
-
-lab::Json rate_or_null(double amount, double seconds) {
-  if (seconds <= 0) return nullptr;
-  return amount / seconds;
-}
-
-lab::Json ends_or_null(const std::optional<core::Ratio>& ratio) {
-  if (!ratio) return nullptr;
-  return {ratio->interval.low, ratio->interval.high};
 }
 
 }  // namespace
 
 std::string name_of(Direction direction) {
-  return direction == Direction::encrypt   ? "encrypt"
-         : direction == Direction::decrypt ? "decrypt"
-                                           : "verify";
+  return nth(direction, {"encrypt", "decrypt", "verify"});
 }
 
 std::string name_in_past(Direction direction) {
-  return direction == Direction::encrypt   ? "encrypted"
-         : direction == Direction::decrypt ? "decrypted"
-                                           : "verified";
+  return nth(direction, {"encrypted", "decrypted", "verified"});
 }
 
 std::string name_of(Cipher cipher) {
-  return cipher == Cipher::aes_256_gcm   ? "aes-256-gcm"
-         : cipher == Cipher::aes_128_cbc ? "aes-128-cbc"
-                                         : "aes-256-cbc";
+  return nth(cipher, {"aes-256-gcm", "aes-128-cbc", "aes-256-cbc"});
 }
 
 std::string name_of(crypto::Engine engine) {
-  return engine == crypto::Engine::automatic  ? "auto"
-         : engine == crypto::Engine::openssl  ? "openssl"
-         : engine == crypto::Engine::ipsec_mb ? "ipsec-mb"
-                                              : "opencl";
+  return nth(engine, {"auto", "openssl", "ipsec-mb", "opencl"});
 }
 
 std::string progress_text(const Progress& progress, double bytes_per_second) {
@@ -293,12 +286,10 @@ namespace {
 lab::Json failures_json(const JobReport& outcome) {
   lab::Json failures = lab::Json::array();
   for (const Failure& failure : outcome.failures) {
-    failures.push_back(
-        {{"path", lossy_utf8(failure.path)},
-         {"path_percent_encoded", percent_encoded(failure.path)},
-         {"reason", lossy_utf8(reason_of(failure))},
-         {"difference",
-          failure.difference.empty() ? lab::Json(nullptr) : lab::Json(failure.difference)}});
+    lab::Json json = path_json("path", failure.path);
+    json["reason"] = lossy_utf8(reason_of(failure));
+    json["difference"] = or_null(!failure.difference.empty(), failure.difference);
+    failures.push_back(std::move(json));
   }
   return failures;
 }
@@ -306,16 +297,20 @@ lab::Json failures_json(const JobReport& outcome) {
 // The times and speeds of a job that was no dry run.
 lab::Json speeds_json(const JobReport& outcome, bool worked) {
   const double seconds = worked ? outcome.seconds : 0;
+  const core::Ratio share = outcome.copy_share.value_or(core::Ratio{});
+  const auto rate = [](std::uint64_t amount, double in) {
+    return or_null(in > 0, static_cast<double>(amount) / in);
+  };
   // What copying all would have taken in this run.
-  const double copy_seconds = outcome.copy_share ? seconds * outcome.copy_share->value : 0;
-  return {{"seconds", worked ? lab::Json(outcome.seconds) : lab::Json(nullptr)},
-          {"bytes_per_second", rate_or_null(static_cast<double>(outcome.bytes), seconds)},
-          {"files_per_second", rate_or_null(static_cast<double>(outcome.files), seconds)},
-          {"copy_bytes_per_second", rate_or_null(static_cast<double>(outcome.bytes), copy_seconds)},
-          {"copy_files_per_second", rate_or_null(static_cast<double>(outcome.files), copy_seconds)},
-          {"share_of_copy_speed",
-           outcome.copy_share ? lab::Json(outcome.copy_share->value) : lab::Json(nullptr)},
-          {"share_of_copy_speed_interval", ends_or_null(outcome.copy_share)}};
+  const double copy_seconds = outcome.copy_share ? seconds * share.value : 0;
+  return {{"seconds", or_null(worked, seconds)},
+          {"bytes_per_second", rate(outcome.bytes, seconds)},
+          {"files_per_second", rate(outcome.files, seconds)},
+          {"copy_bytes_per_second", rate(outcome.bytes, copy_seconds)},
+          {"copy_files_per_second", rate(outcome.files, copy_seconds)},
+          {"share_of_copy_speed", or_null(outcome.copy_share.has_value(), share.value)},
+          {"share_of_copy_speed_interval",
+           or_null(outcome.copy_share.has_value(), {share.interval.low, share.interval.high})}};
 }
 
 }  // namespace
@@ -344,40 +339,38 @@ std::string trace_text(const Trace& trace) {
 
 lab::Json to_json(const Request& request, const JobReport& outcome) {
   const bool worked = !request.dry_run;
-  const auto if_worked = [worked](std::uint64_t count) {
-    return worked ? lab::Json(count) : lab::Json(nullptr);
-  };
-  lab::Json json = {{"schema_version", 1},
-                    {"kind", name_of(request.direction)},
-                    {"tabane_version", lab::version()},
-                    {"cipher", name_of(request.cipher)},
-                    {"engine", name_of(outcome.engine)},
-                    {"threads", outcome.threads},
-                    {"ranks", outcome.ranks},
-                    {"dry_run", request.dry_run},
-                    {"complete", outcome.complete},
-                    {"files_total", outcome.files_total},
-                    {"input_bytes_total", outcome.bytes_total},
-                    {"directories", outcome.directories},
-                    {"files_done", if_worked(outcome.files)},
-                    {"input_bytes_done", if_worked(outcome.bytes)},
-                    {"files_kept", if_worked(outcome.files_kept)},
-                    {"files_sealed_anew", if_worked(outcome.files_unlisted)},
-                    {"links", outcome.links},
-                    {"symlinks", outcome.symlinks},
-                    {"special_files", outcome.special},
-                    {"excluded", outcome.excluded},
-                    {"temporary_files", list_of(outcome.temporaries)},
-                    {"removed", if_worked(outcome.removed)},
-                    {"would_remove", list_of(outcome.would_remove)},
-                    {"leftovers_removed", if_worked(outcome.leftovers_removed)},
-                    {"free_bytes", outcome.free_bytes ? lab::Json(*outcome.free_bytes) : nullptr}};
+  const auto if_worked = [worked](std::uint64_t count) { return or_null(worked, count); };
+  lab::Json json = {
+      {"schema_version", 1},
+      {"kind", name_of(request.direction)},
+      {"tabane_version", lab::version()},
+      {"cipher", name_of(request.cipher)},
+      {"engine", name_of(outcome.engine)},
+      {"threads", outcome.threads},
+      {"ranks", outcome.ranks},
+      {"dry_run", request.dry_run},
+      {"complete", outcome.complete},
+      {"files_total", outcome.files_total},
+      {"input_bytes_total", outcome.bytes_total},
+      {"directories", outcome.directories},
+      {"files_done", if_worked(outcome.files)},
+      {"input_bytes_done", if_worked(outcome.bytes)},
+      {"files_kept", if_worked(outcome.files_kept)},
+      {"files_sealed_anew", if_worked(outcome.files_unlisted)},
+      {"links", outcome.links},
+      {"symlinks", outcome.symlinks},
+      {"special_files", outcome.special},
+      {"excluded", outcome.excluded},
+      {"temporary_files", list_of(outcome.temporaries)},
+      {"removed", if_worked(outcome.removed)},
+      {"would_remove", list_of(outcome.would_remove)},
+      {"leftovers_removed", if_worked(outcome.leftovers_removed)},
+      {"free_bytes", or_null(outcome.free_bytes.has_value(), outcome.free_bytes.value_or(0))}};
   json.update(speeds_json(outcome, worked));
-  json.update(
-      {{"authenticated", request.is_sealed()},
-       {"warnings", warnings_of(request, outcome)},
-       {"root", outcome.root ? lab::Json(crypto::hexadecimal(*outcome.root)) : lab::Json(nullptr)},
-       {"failures", failures_json(outcome)}});
+  json.update({{"authenticated", request.is_sealed()},
+               {"warnings", warnings_of(request, outcome)},
+               {"root", outcome.root ? lab::Json(crypto::hexadecimal(*outcome.root)) : nullptr},
+               {"failures", failures_json(outcome)}});
   return json;
 }
 
@@ -411,10 +404,6 @@ std::string mode_text(const ManifestEntry& entry) {
   return text;
 }
 
-const char* text_of(EntryKind kind) {
-  return kind == EntryKind::directory ? "directory" : kind == EntryKind::link ? "link" : "file";
-}
-
 }  // namespace
 
 std::string listing_line(const ManifestEntry& entry, int digits) {
@@ -443,22 +432,15 @@ std::string listing_head(const ManifestSummary& manifest) {
 }
 
 std::string listing_entry(const ManifestEntry& entry, bool first) {
-  const bool is_link = entry.kind == EntryKind::link, is_again = !entry.same_as.empty();
-  const lab::Json none;
-  const lab::Json json = {
-      {"kind", text_of(entry.kind)},
-      {"path", lossy_utf8(entry.path)},
-      {"path_percent_encoded", percent_encoded(entry.path)},
-      {"mode", fmt::format("{:04o}", entry.mode)},
-      {"seconds", entry.seconds},
-      {"nanoseconds", entry.nanoseconds},
-      {"bytes", entry.kind == EntryKind::file ? lab::Json(entry.sealed.bytes) : none},
-      {"target", is_link ? lab::Json(lossy_utf8(entry.target)) : none},
-      {"target_percent_encoded", is_link ? lab::Json(percent_encoded(entry.target)) : none},
-      {"same_as", is_again ? lab::Json(lossy_utf8(entry.same_as)) : none},
-      {"same_as_percent_encoded", is_again ? lab::Json(percent_encoded(entry.same_as)) : none},
-      {"sparse", entry.sparse},
-      {"attributes", entry.attributes.size()}};
+  lab::Json json = {{"kind", nth(entry.kind, {"", "directory", "file", "link"})}};
+  json.update(path_json("path", entry.path));
+  json.update({{"mode", fmt::format("{:04o}", entry.mode)},
+               {"seconds", entry.seconds},
+               {"nanoseconds", entry.nanoseconds},
+               {"bytes", or_null(entry.kind == EntryKind::file, entry.sealed.bytes)}});
+  json.update(path_json("target", entry.target, entry.kind == EntryKind::link));
+  json.update(path_json("same_as", entry.same_as, !entry.same_as.empty()));
+  json.update({{"sparse", entry.sparse}, {"attributes", entry.attributes.size()}});
   return (first ? "  " : ",\n  ") + json.dump();
 }
 

@@ -1,6 +1,5 @@
 #include "tabane/tools/encrypt/key_proof.h"
 
-#include <fcntl.h>
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -51,8 +50,7 @@ FoundHeader header_of(int file, const char* name) {
 }  // namespace
 
 std::optional<FoundHeader> header_there(int directory, const char* name) {
-  const core::Descriptor file(
-      openat(directory, name, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK));
+  const core::Descriptor file = open_entry(directory, name);
   if (!file.valid()) return std::nullopt;
   try {
     return header_of(file.get(), name);

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <string_view>
+#include <utility>
 
 #include "tabane/crypto/key_derivation.h"
 #include "tabane/crypto/openssl.h"
@@ -83,32 +84,20 @@ void append_number(Bytes& bytes, std::size_t number) {  // of 2 bytes, big-endia
   bytes.push_back(static_cast<std::byte>(number & 255));
 }
 
-// Bytes of the body before the wrapped key.
-std::size_t field_bytes(SlotKind kind) {
-  switch (kind) {
-    case SlotKind::key_file:
-      return sizeof Slot::salt;
-    case SlotKind::passphrase:
-      return 3 + crypto::kScryptSaltBytes;
-    case SlotKind::x25519:
-      break;
-  }
-  return crypto::kX25519Bytes + sizeof(Fingerprint);
+// The parameters stand in a slot as they stand in memory.
+static_assert(sizeof(crypto::ScryptParameters) == 3 + crypto::kScryptSaltBytes);
+
+// What stands in the body of a slot before the wrapped key.
+std::vector<std::span<std::byte>> fields_of(Slot& slot) {
+  if (slot.kind == SlotKind::key_file) return {slot.salt};
+  if (slot.kind == SlotKind::x25519) return {slot.ephemeral, slot.recipient};
+  return {std::as_writable_bytes(std::span(&slot.scrypt, 1))};
 }
 
-void append_fields(Bytes& bytes, const Slot& slot) {
-  switch (slot.kind) {
-    case SlotKind::key_file:
-      return append(bytes, slot.salt);
-    case SlotKind::passphrase:
-      for (const std::uint8_t value : {slot.scrypt.log2_n, slot.scrypt.r, slot.scrypt.p}) {
-        bytes.push_back(static_cast<std::byte>(value));
-      }
-      return append(bytes, slot.scrypt.salt);
-    case SlotKind::x25519:
-      append(bytes, slot.ephemeral);
-      return append(bytes, slot.recipient);
-  }
+Bytes encode_fields(Slot slot) {
+  Bytes bytes;
+  for (const std::span<std::byte> field : fields_of(slot)) append(bytes, field);
+  return bytes;
 }
 
 // What the tag of a wrapped key covers beside the key.
@@ -117,7 +106,7 @@ Bytes authenticated(const Slot& slot, const TreeId& tree) {
   append(bytes, label_bytes(kFieldsLabel));
   append(bytes, tree);
   bytes.push_back(static_cast<std::byte>(slot.kind));
-  append_fields(bytes, slot);
+  append(bytes, encode_fields(slot));
   return bytes;
 }
 
@@ -183,20 +172,12 @@ Slot read_slot(Reader& reader) {
   if (kind > 2) reader.refuse("a slot of a kind that is not known here", 1);
   slot.kind = static_cast<SlotKind>(kind);
   const std::size_t length = reader.number(2);
-  if (length != field_bytes(slot.kind) + kWrappedBytes) {
+  if (length != encode_fields(slot).size() + kWrappedBytes) {
     reader.refuse("the length of a slot is not that of its kind", 2);
   }
-  if (slot.kind == SlotKind::key_file) {
-    reader.take_into(slot.salt);
-  } else if (slot.kind == SlotKind::passphrase) {
-    slot.scrypt.log2_n = static_cast<std::uint8_t>(reader.number(1));
-    slot.scrypt.r = static_cast<std::uint8_t>(reader.number(1));
-    slot.scrypt.p = static_cast<std::uint8_t>(reader.number(1));
-    if (!crypto::is_legal(slot.scrypt)) reader.refuse("the scrypt parameters are not legal", 3);
-    reader.take_into(slot.scrypt.salt);
-  } else {
-    reader.take_into(slot.ephemeral);
-    reader.take_into(slot.recipient);
+  for (const std::span<std::byte> field : fields_of(slot)) reader.take_into(field);
+  if (slot.kind == SlotKind::passphrase && !crypto::is_legal(slot.scrypt)) {
+    reader.refuse("the scrypt parameters are not legal", sizeof slot.scrypt);
   }
   reader.take_into(slot.wrapped);
   return slot;
@@ -220,8 +201,7 @@ Fingerprint fingerprint_of(const crypto::X25519Public& recipient) {
 std::string text_of(const Fingerprint& fingerprint) { return crypto::hexadecimal(fingerprint); }
 
 Slot slot_of_key_file(const MasterKey& key, const TreeId& tree, const TreeKey& tree_key) {
-  Slot slot;
-  slot.kind = SlotKind::key_file;
+  Slot slot{.kind = SlotKind::key_file};
   crypto::fill_random(slot.salt);
   slot.wrapped = wrap_key(wrapping_key(slot, tree, key), authenticated(slot, tree), tree_key);
   return slot;
@@ -229,9 +209,7 @@ Slot slot_of_key_file(const MasterKey& key, const TreeId& tree, const TreeKey& t
 
 Slot slot_of_passphrase(const MasterKey& stretched, const crypto::ScryptParameters& scrypt,
                         const TreeId& tree, const TreeKey& tree_key) {
-  Slot slot;
-  slot.kind = SlotKind::passphrase;
-  slot.scrypt = scrypt;
+  Slot slot{.kind = SlotKind::passphrase, .scrypt = scrypt};
   slot.wrapped = wrap_key(wrapping_key(slot, tree, stretched), authenticated(slot, tree), tree_key);
   return slot;
 }
@@ -240,10 +218,9 @@ Slot slot_of_recipient(const crypto::X25519Public& recipient, const TreeId& tree
                        const TreeKey& tree_key) {
   crypto::X25519Secret ephemeral;
   crypto::fill_random(ephemeral.bytes());
-  Slot slot;
-  slot.kind = SlotKind::x25519;
-  slot.ephemeral = crypto::x25519_public(ephemeral);
-  slot.recipient = fingerprint_of(recipient);
+  Slot slot{.kind = SlotKind::x25519,
+            .ephemeral = crypto::x25519_public(ephemeral),
+            .recipient = fingerprint_of(recipient)};
   const auto shared = crypto::x25519_shared(ephemeral, recipient);
   slot.wrapped = wrap_key(wrapping_key(slot.ephemeral, recipient, shared, tree),
                           authenticated(slot, tree), tree_key);
@@ -273,9 +250,10 @@ std::vector<std::byte> encode_slots(std::span<const Slot> slots) {
   Bytes bytes;
   append_number(bytes, slots.size());
   for (const Slot& slot : slots) {
+    const Bytes fields = encode_fields(slot);
     bytes.push_back(static_cast<std::byte>(slot.kind));
-    append_number(bytes, field_bytes(slot.kind) + kWrappedBytes);
-    append_fields(bytes, slot);
+    append_number(bytes, fields.size() + kWrappedBytes);
+    append(bytes, fields);
     append(bytes, slot.wrapped);
   }
   return bytes;
@@ -291,11 +269,10 @@ std::vector<Slot> decode_slots(std::span<const std::byte> bytes, std::uint64_t a
     slots.push_back(read_slot(reader));
     if (slots.back().kind != SlotKind::passphrase) continue;
     // Each would cost a reader the time and memory that it asks for.
-    if (passphrase) {
+    if (std::exchange(passphrase, true)) {
       reader.refuse("a second slot of a passphrase",
-                    kHeadBytes + field_bytes(SlotKind::passphrase) + kWrappedBytes);
+                    kHeadBytes + sizeof(crypto::ScryptParameters) + kWrappedBytes);
     }
-    passphrase = true;
   }
   if (!reader.at_end()) reader.refuse("bytes behind the slots", 0);
   return slots;

@@ -6,6 +6,7 @@
 #include <map>
 #include <span>
 #include <thread>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
@@ -18,28 +19,27 @@ namespace {
 // Whole arrays of millions of files would stand in memory twice.
 constexpr std::size_t kBlockBytes = std::size_t{4} << 20;
 
-template <class T>
-void send_array(const GrowingArray<T>& array, comm::Comm& ranks) {
+// Sends a constant array; receives another one, which is empty.
+template <class Array>
+void share_array(Array& array, comm::Comm& ranks) {
+  using Value = std::remove_cvref_t<decltype(array[0])>;
   std::uint64_t size = array.size();
   comm::broadcast(ranks, size, 0);
-  std::vector<T> block;
-  for (std::size_t at = 0; at < array.size(); at += block.size()) {
-    block.resize(std::min(kBlockBytes / sizeof(T), array.size() - at));
-    std::copy_n(array.data() + at, block.size(), block.begin());
+  std::vector<Value> block;
+  for (std::uint64_t at = 0; at < size; at += block.size()) {
+    block.resize(std::min<std::uint64_t>(kBlockBytes / sizeof(Value), size - at));
+    if constexpr (std::is_const_v<Array>)
+      std::copy_n(array.data() + at, block.size(), block.data());
     comm::broadcast(ranks, block, 0);
+    if constexpr (!std::is_const_v<Array>) array.append(block.data(), block.size());
   }
 }
 
-template <class T>
-void receive_array(comm::Comm& ranks, GrowingArray<T>& array) {
-  std::uint64_t size = 0;
-  comm::broadcast(ranks, size, 0);
-  std::vector<T> block;
-  while (array.size() < size) {
-    block.resize(std::min<std::uint64_t>(kBlockBytes / sizeof(T), size - array.size()));
-    comm::broadcast(ranks, block, 0);
-    array.append(block.data(), block.size());
-  }
+void share_arrays(auto& tree, comm::Comm& ranks) {
+  share_array(tree.directories, ranks);
+  share_array(tree.files, ranks);
+  share_array(tree.links, ranks);
+  share_array(tree.names, ranks);
 }
 
 constexpr std::size_t kBlock = kTreeKeyBytes;
@@ -107,19 +107,11 @@ std::vector<unsigned> divide_pus(const std::vector<Hello>& ranks) {
   return own;
 }
 
-void send_tree(const Tree& tree, comm::Comm& ranks) {
-  send_array(tree.directories, ranks);
-  send_array(tree.files, ranks);
-  send_array(tree.links, ranks);
-  send_array(tree.names, ranks);
-}
+void send_tree(const Tree& tree, comm::Comm& ranks) { share_arrays(tree, ranks); }
 
 Tree receive_tree(comm::Comm& ranks) {
   Tree tree;
-  receive_array(ranks, tree.directories);
-  receive_array(ranks, tree.files);
-  receive_array(ranks, tree.links);
-  receive_array(ranks, tree.names);
+  share_arrays(tree, ranks);
   return tree;
 }
 
@@ -144,27 +136,25 @@ RankSecrets::RankSecrets(const Request& request, const TreeKey* tree)
   std::ranges::copy(request.passphrase.bytes(), at);
 }
 
-RankSecrets::RankSecrets(const std::vector<WrappedBlock>& blocks,
-                         const crypto::X25519Secret& secret, const crypto::X25519Public& own)
+RankSecrets::RankSecrets(const std::vector<Slot>& blocks, const crypto::X25519Secret& secret,
+                         const crypto::X25519Public& own)
     : memory_(kBlock * blocks.size()) {
   for (std::size_t i = 0; i < blocks.size(); ++i) {
-    Slot slot{.kind = SlotKind::x25519,
-              .ephemeral = blocks[i].ephemeral,
-              .recipient = fingerprint_of(own),
-              .wrapped = blocks[i].wrapped};
-    const std::optional<TreeKey> block = open_slot(slot, name_of_block(i), secret, own);
+    std::optional<TreeKey> block;
+    if (blocks[i].kind == SlotKind::x25519) {
+      block = open_slot(blocks[i], name_of_block(i), secret, own);
+    }
     if (!block) throw core::Error("the keys that rank 0 has sent were changed on their way");
     std::ranges::copy(block->bytes(), memory_.bytes().subspan(i * kBlock, kBlock).begin());
   }
 }
 
-std::vector<WrappedBlock> RankSecrets::wrap(const crypto::X25519Public& recipient) const {
-  std::vector<WrappedBlock> blocks;
+std::vector<Slot> RankSecrets::wrap(const crypto::X25519Public& recipient) const {
+  std::vector<Slot> blocks;
   TreeKey block;
   for (std::size_t i = 0; i < memory_.bytes().size() / kBlock; ++i) {
     std::ranges::copy(memory_.bytes().subspan(i * kBlock, kBlock), block.bytes().begin());
-    const Slot slot = slot_of_recipient(recipient, name_of_block(i), block);
-    blocks.push_back({slot.ephemeral, slot.wrapped});
+    blocks.push_back(slot_of_recipient(recipient, name_of_block(i), block));
   }
   return blocks;
 }

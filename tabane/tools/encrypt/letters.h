@@ -67,23 +67,18 @@ class RankMail {
   std::list<Posted> posted_;  // an element must stay where it is
 };
 
-// What opens and seals a tree, on its way from rank 0 to another rank: each 32 bytes are wrapped as
-// a tree's key is for a recipient, for a key pair that the other rank has drawn for this job alone.
-struct WrappedBlock {
-  crypto::X25519Public ephemeral{};
-  WrappedKey wrapped{};
-};
-
-// The secrets of a job, as one piece of memory.
+// The secrets of a job, as one piece of memory. On their way from rank 0 to another rank, each 32
+// bytes are wrapped as a tree's key is for a recipient, for a key pair that the other rank has
+// drawn for this job alone.
 class RankSecrets {
  public:
   // The request's key, passphrase and identities, and the tree's key, if there is one.
   RankSecrets(const Request& request, const TreeKey* tree);
   // What wrap() of another rank has returned. throws: core::Error if it is not for this pair.
-  RankSecrets(const std::vector<WrappedBlock>& blocks, const crypto::X25519Secret& secret,
+  RankSecrets(const std::vector<Slot>& blocks, const crypto::X25519Secret& secret,
               const crypto::X25519Public& own);
 
-  std::vector<WrappedBlock> wrap(const crypto::X25519Public& recipient) const;
+  std::vector<Slot> wrap(const crypto::X25519Public& recipient) const;
 
   // Puts them back. Returns the tree's key, or nothing.
   std::optional<TreeKey> unpack(Request& request) const;
@@ -121,7 +116,7 @@ struct Start {
   bool was_interrupted = false;
   TreeId tree{};
   std::vector<std::byte> slots;  // of the tree that is sealed; empty: none is
-  std::vector<WrappedBlock> secrets;
+  std::vector<Slot> secrets;
   // The tree comes by the names that it is read or written by, too.
   bool reads_other_names = false, writes_other_names = false;
 
@@ -143,15 +138,9 @@ struct Work {
 
 // From a rank that helps.
 struct Report {
-  struct Differs {
-    std::uint32_t file = 0;
-    Difference kind = Difference::missing;
-    bool has_salt = false;
-    DifferenceFinder::Salt salt{};
-  };
   std::vector<Share> done;
   std::vector<std::pair<std::uint32_t, std::string>> failures;
-  std::vector<Differs> differences;
+  std::vector<std::pair<std::uint32_t, Misfit>> differences;
   std::uint64_t bytes_done = 0;      // in all, begun or done
   std::uint64_t files_unlisted = 0;  // in all
   std::uint32_t wants = 0;           // units

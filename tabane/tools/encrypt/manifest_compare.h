@@ -27,6 +27,15 @@ enum class Difference {
 // "missing", "rolled-back": for programs.
 std::string_view name_of(Difference difference);
 
+using Salt = std::array<std::byte, kFileSaltBytes>;
+
+// What there is at a path that does not fit the manifest. salt: of the sealed file that is there,
+// if it could be read.
+struct Misfit {
+  Difference kind = Difference::missing;
+  std::optional<Salt> salt = {};
+};
+
 struct TreeDifference {
   Difference kind = Difference::missing;
   std::string path;
@@ -86,9 +95,7 @@ void merge(ManifestReader& manifest, const Tree& tree,
 class DifferenceFinder {
  public:
   // Notes what lies at a path, in any order. kind: missing, added, other_kind; rolled_back for
-  // a file in another state than the manifest's; changed. salt: of the sealed file that lies there,
-  // if it could be read.
-  using Salt = std::array<std::byte, kFileSaltBytes>;
+  // a file in another state than the manifest's; changed. salt: as of a Misfit.
   void add(Difference kind, const std::string& path, const std::optional<Salt>& salt = {});
 
   // Whether a difference was noted there.

@@ -10,8 +10,6 @@
 namespace tabane::encrypt {
 namespace {
 
-using Salt = DifferenceFinder::Salt;
-
 Salt salt_of(unsigned number) {
   Salt salt;
   std::ranges::copy(counting(kFileSaltBytes, number), salt.begin());

@@ -89,9 +89,8 @@ class EntryMaker {
   void take_attributes(std::uint32_t index, ManifestEntry& entry) {
     const TreeFile& file = sealed_.tree.files[index];
     try {
-      const core::Descriptor opened(openat(directories_.open(file.directory)->get(),
-                                           sealed_.tree.name(file.name_at),
-                                           O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK));
+      const core::Descriptor opened =
+          open_entry(directories_.open(file.directory)->get(), sealed_.tree.name(file.name_at));
       if (!opened.valid()) throw core::SystemError("open", entry.path, errno);
       entry.attributes = read_attributes(opened.get(), entry.path);
     } catch (const core::Error& error) {
@@ -184,10 +183,6 @@ ManifestFileReader::ManifestFileReader(int file, const ManifestSeal& seal)
                   });
   reader_.emplace([this](std::span<std::byte> place) { return chunks_->get(place); });
 }
-
-DiffersFromManifest::DiffersFromManifest(Difference kind,
-                                         std::optional<DifferenceFinder::Salt> salt)
-    : Error(text_of(TreeDifference{kind, "", ""})), kind_(kind), salt_(salt) {}
 
 FileRecord record_of(const ManifestEntry& entry) {
   return {.sealed = entry.sealed,
@@ -291,13 +286,11 @@ bool TreeManifest::differs(const std::string& path) {
   return finder_.has(path);
 }
 
-void TreeManifest::add(const std::string& path, const DiffersFromManifest& difference) {
+void TreeManifest::add(const std::string& path, const Misfit& misfit) {
   const std::lock_guard lock(mutex_);
   const bool temporary = core::is_temporary_name(path.substr(path.rfind('/') + 1));
-  if (difference.kind() == Difference::added && temporary) {
-    return temporaries_.push_back(path);
-  }
-  finder_.add(difference.kind(), path, difference.salt());
+  if (misfit.kind == Difference::added && temporary) return temporaries_.push_back(path);
+  finder_.add(misfit.kind, path, misfit.salt);
 }
 
 std::vector<TreeDifference> TreeManifest::differences() {

@@ -75,16 +75,11 @@ class ManifestFileReader {
 };
 
 // A file is not what the manifest has at its path.
-class DiffersFromManifest : public core::Error {
- public:
-  DiffersFromManifest(Difference kind, std::optional<DifferenceFinder::Salt> salt);
+struct DiffersFromManifest : core::Error {
+  explicit DiffersFromManifest(const Misfit& what)
+      : Error(text_of(TreeDifference{what.kind, "", ""})), misfit(what) {}
 
-  Difference kind() const { return kind_; }
-  const std::optional<DifferenceFinder::Salt>& salt() const { return salt_; }
-
- private:
-  Difference kind_;
-  std::optional<DifferenceFinder::Salt> salt_;
+  const Misfit misfit;
 };
 
 FileRecord record_of(const ManifestEntry& entry);
@@ -122,7 +117,7 @@ class TreeManifest {
 
   // Notes a difference that the work found; of a file that is not in the manifest and has
   // a temporary name, that it is left out. Thread-safe.
-  void add(const std::string& path, const DiffersFromManifest& difference);
+  void add(const std::string& path, const Misfit& misfit);
   // Names all that were found, in the order of their paths; to be called once, after the work.
   std::vector<TreeDifference> differences();
 

@@ -61,15 +61,9 @@ std::uint64_t number_at(const std::byte* bytes, std::size_t width) {
 }  // namespace
 
 ManifestHash parse_manifest_hash(const std::string& text) {
-  constexpr std::string_view kDigits = "0123456789abcdef";
   ManifestHash root;
-  const bool right_size = text.size() == 2 * root.size();
-  if (!right_size || text.find_first_not_of(kDigits) != text.npos) {
+  if (!crypto::from_hexadecimal(text, root) || crypto::hexadecimal(root) != text) {
     throw core::UsageError("--root: a root is 64 hexadecimal digits in lower case");
-  }
-  for (std::size_t i = 0; i < root.size(); ++i) {
-    root[i] =
-        static_cast<std::byte>(kDigits.find(text[2 * i]) << 4 | kDigits.find(text[2 * i + 1]));
   }
   return root;
 }

@@ -8,7 +8,7 @@
 
 #include "tabane/core/text_of_error_test.h"
 #include "tabane/tools/encrypt/bytes_test.h"
-#include "tabane/tools/encrypt/manifest_fuzz.h"
+#include "tabane/tools/encrypt/manifest_fuzz_test.h"
 
 namespace tabane::encrypt {
 namespace {

@@ -3,8 +3,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "tabane/tools/encrypt/manifest_format.h"
-#include "tabane/tools/encrypt/manifest_fuzz.h"
+#include "tabane/tools/encrypt/manifest_fuzz_test.h"
 
 namespace {
 

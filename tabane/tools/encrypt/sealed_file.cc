@@ -238,7 +238,7 @@ void SealedFormat::prepare_to_open(SealedTask& task) {
     task.keys_ = task.job().keys.keys_of(task.header_, header);
   } catch (const DamageError&) {
     if (listed) throw;
-    throw DiffersFromManifest(Difference::added, std::nullopt);
+    throw DiffersFromManifest({Difference::added});
   }
   if (task.job().manifest != nullptr) hold_against_manifest(task);
   task.plain_bytes_ = opened_bytes(task.in_bytes(), task.header_.chunk_log2, task.header_.bytes());
@@ -251,15 +251,15 @@ void SealedFormat::prepare_to_open(SealedTask& task) {
 void SealedFormat::hold_against_manifest(SealedTask& task) {
   const FileRecord& record = task.record();
   const Header& header = task.header_;
-  if (!record.known) throw DiffersFromManifest(Difference::added, header.file_salt);
+  if (!record.known) throw DiffersFromManifest({Difference::added, header.file_salt});
   if (record.sealed.salt != header.file_salt) {
-    throw DiffersFromManifest(Difference::rolled_back, header.file_salt);
+    throw DiffersFromManifest({Difference::rolled_back, header.file_salt});
   }
   if (!task.job().request.quick) return;
   const std::uint64_t bytes = sealed_bytes(record.sealed.bytes, header.chunk_log2, header.bytes());
   if (task.in_bytes() != bytes ||
       last_tag_of(task.in(), bytes, task.path()) != record.sealed.last_tag) {
-    throw DiffersFromManifest(Difference::changed, header.file_salt);
+    throw DiffersFromManifest({Difference::changed, header.file_salt});
   }
 }
 

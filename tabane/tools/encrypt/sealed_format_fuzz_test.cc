@@ -1,4 +1,4 @@
-#include "tabane/tools/encrypt/sealed_format_fuzz.h"
+#include "tabane/tools/encrypt/sealed_format_fuzz_test.h"
 
 #include <gtest/gtest.h>
 

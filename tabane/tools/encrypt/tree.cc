@@ -347,6 +347,11 @@ std::uint64_t packed_time(std::int64_t seconds, std::uint32_t nanoseconds) {
   return static_cast<std::uint64_t>(seconds + kMost) << 30 | nanoseconds;
 }
 
+core::Descriptor open_entry(int directory, const char* name) {
+  return core::Descriptor(
+      ::openat(directory, name, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK));
+}
+
 std::string read_link(int directory, const char* name) {
   constexpr std::size_t kMost = std::size_t{1} << 20;
   for (std::string target(256, '\0'); target.size() <= 2 * kMost;

@@ -83,6 +83,10 @@ struct Tree {
 // At the root of a sealed tree this directory is tabane's.
 inline constexpr const char* kOwnDirectory = ".tabane";
 
+// Opens what has this name in an open directory for reading; neither follows a link nor waits for
+// the writer of a pipe. Returns none that is valid if that cannot be: errno says why.
+core::Descriptor open_entry(int directory, const char* name);
+
 // Returns the target of a symbolic link in an open directory.
 // throws: core::SystemError naming the link; core::Error if the target has more than 1 MiB.
 std::string read_link(int directory, const char* name);

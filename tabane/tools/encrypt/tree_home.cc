@@ -79,7 +79,7 @@ bool has_its_name(int home, int file) {
 // Whether a temporary file is the lock of a job that is at work. Its mode does not count: some file
 // systems keep none.
 bool is_announcement(int root, const char* name) {
-  const core::Descriptor file(openat(root, name, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK));
+  const core::Descriptor file = open_entry(root, name);
   struct stat status {};
   char text[kTextOfLock.size()];
   return file.valid() && fstat(file.get(), &status) == 0 && S_ISREG(status.st_mode) &&
@@ -109,7 +109,7 @@ core::Descriptor open_home(int root, bool make) {
 }
 
 core::Descriptor open_own_file(int directory, const char* name, const char* path) {
-  core::Descriptor file(openat(directory, name, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK));
+  core::Descriptor file = open_entry(directory, name);
   if (!file.valid() && errno == ENOENT) return file;
   struct stat there {};
   if (!file.valid() && errno != ELOOP) throw core::SystemError("open", path, errno);

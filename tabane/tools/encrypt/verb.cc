@@ -89,12 +89,8 @@ void take_engine(const std::string& given, Request& request) {
 
 crypto::Block block_of(const std::string& hex) {
   crypto::Block block;
-  if (hex.size() != 2 * block.size() ||
-      hex.find_first_not_of("0123456789abcdefABCDEF") != std::string::npos) {
+  if (!crypto::from_hexadecimal(hex, block)) {
     throw core::UsageError("--iv: an initialisation vector is 32 hexadecimal digits");
-  }
-  for (std::size_t i = 0; i < block.size(); ++i) {
-    block[i] = static_cast<std::byte>(std::stoi(hex.substr(2 * i, 2), nullptr, 16));
   }
   return block;
 }

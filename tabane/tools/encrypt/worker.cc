@@ -98,13 +98,7 @@ class GivenUnits : public UnitSource {
     report_.bytes_done = job_.bytes_done;
     report_.files_unlisted = job_.files_unlisted;
     report_.failures = job_.take_failures();
-    for (const auto& [file, difference] : job_.take_differences()) {
-      const auto& salt = difference.salt();
-      report_.differences.push_back({.file = file,
-                                     .kind = difference.kind(),
-                                     .has_salt = salt.has_value(),
-                                     .salt = salt.value_or(DifferenceFinder::Salt{})});
-    }
+    report_.differences = job_.take_differences();
     mail_.post(0, kReportTag, encode(report_));
     report_ = {};
     told_ = Clock::now();

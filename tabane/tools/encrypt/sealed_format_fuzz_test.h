@@ -1,40 +1,39 @@
-#include "tabane/tools/encrypt/sealed_format_fuzz.h"
+// Reads any bytes as a sealed file, with every engine there is, and checks what must always hold.
+#pragma once
 
 #include <algorithm>
+#include <cstddef>
 #include <cstdint>
+#include <span>
 #include <vector>
 
 #include "tabane/crypto/bytes_test.h"
 #include "tabane/crypto/chunk_cipher.h"
 #include "tabane/tools/encrypt/key_slots.h"
+#include "tabane/tools/encrypt/sealed_format.h"
 
 namespace tabane::encrypt {
-namespace {
-
-using crypto::Bytes;
-using crypto::seal_chunk;
-
-void check_chunk_comes_back(crypto::ChunkCipher& cipher, std::uint32_t index, bool last,
-                            const Bytes& plain) {
-  const Bytes sealed = seal_chunk(cipher, index, last, plain);
-  Bytes again(plain.size());
+inline void check_chunk_comes_back(crypto::ChunkCipher& cipher, std::uint32_t index, bool last,
+                                   const crypto::Bytes& plain) {
+  const crypto::Bytes sealed = crypto::seal_chunk(cipher, index, last, plain);
+  crypto::Bytes again(plain.size());
   TABANE_ASSERT(cipher.open(index, last, sealed, again));
   TABANE_ASSERT(again == plain);
   TABANE_ASSERT(!cipher.open(index, !last, sealed, again));
 }
 
 // Returns whether all chunks open.
-bool open_chunks(crypto::ChunkCipher& cipher, std::span<const std::byte> body,
-                 std::size_t chunk_bytes) {
+inline bool open_chunks(crypto::ChunkCipher& cipher, std::span<const std::byte> body,
+                        std::size_t chunk_bytes) {
   bool good = true;
   for (std::uint32_t index = 0; !body.empty(); ++index) {
     const std::size_t here = std::min(body.size(), chunk_bytes + crypto::kTagBytes);
     const bool last = here == body.size();
-    const Bytes sealed(body.begin(), body.begin() + static_cast<std::ptrdiff_t>(here));
+    const crypto::Bytes sealed(body.begin(), body.begin() + static_cast<std::ptrdiff_t>(here));
     body = body.subspan(here);
-    Bytes plain(here - crypto::kTagBytes, std::byte{0xEE});
+    crypto::Bytes plain(here - crypto::kTagBytes, std::byte{0xEE});
     if (cipher.open(index, last, sealed, plain)) {
-      TABANE_ASSERT(seal_chunk(cipher, index, last, plain) == sealed);
+      TABANE_ASSERT(crypto::seal_chunk(cipher, index, last, plain) == sealed);
     } else {
       good = false;
       TABANE_ASSERT(std::ranges::all_of(plain, [](std::byte b) { return b == std::byte{0}; }));
@@ -44,8 +43,8 @@ bool open_chunks(crypto::ChunkCipher& cipher, std::span<const std::byte> body,
   return good;
 }
 
-bool open_with_every_engine(const FileKeys& keys, std::span<const std::byte> body,
-                            std::size_t chunk_bytes) {
+inline bool open_with_every_engine(const FileKeys& keys, std::span<const std::byte> body,
+                                   std::size_t chunk_bytes) {
   static crypto::ChunkCipher reference(crypto::Engine::openssl),
       automatic(crypto::Engine::automatic);
   reference.set_key(keys.key.bytes());
@@ -55,15 +54,15 @@ bool open_with_every_engine(const FileKeys& keys, std::span<const std::byte> bod
   return good;
 }
 
-}  // namespace
-
-MasterKey fuzz_key() {
+// The key of the harness: bytes 0, 1, 2 …
+inline MasterKey fuzz_key() {
   MasterKey key;
   for (std::size_t i = 0; i < kMasterKeyBytes; ++i) key.bytes()[i] = static_cast<std::byte>(i);
   return key;
 }
 
-bool fuzz_slots(std::span<const std::byte> bytes) {
+// The slots of a tree. Returns whether they can be read as such.
+inline bool fuzz_slots(std::span<const std::byte> bytes) {
   static const MasterKey master = fuzz_key();
   constexpr std::uint64_t kAt = 100;
   const FoundSlots found = find_slots(bytes, kAt);
@@ -75,7 +74,7 @@ bool fuzz_slots(std::span<const std::byte> bytes) {
     TABANE_ASSERT(error.offset() >= kAt && error.offset() <= kAt + bytes.size());
     return false;
   }
-  TABANE_ASSERT(encode_slots(slots) == Bytes(bytes.begin(), bytes.end()));
+  TABANE_ASSERT(encode_slots(slots) == crypto::Bytes(bytes.begin(), bytes.end()));
   TABANE_ASSERT(found.slots == slots && found.unreadable.empty());
   const crypto::X25519Public own = crypto::x25519_public(master);
   for (const Slot& slot : slots) {
@@ -87,7 +86,11 @@ bool fuzz_slots(std::span<const std::byte> bytes) {
   return true;
 }
 
-FuzzResult fuzz_sealed_file(std::span<const std::byte> sealed) {
+enum class FuzzResult { bad_header, bad_size, bad_key, bad_chunk, opened };
+
+// Ends the process if a reader contradicts itself, a writer or the other engine. All buffers have
+// exactly the size that the format gives them, so that a sanitizer sees any overread.
+inline FuzzResult fuzz_sealed_file(std::span<const std::byte> sealed) {
   static const MasterKey master = fuzz_key();
   Header header;
   try {
@@ -121,10 +124,3 @@ FuzzResult fuzz_sealed_file(std::span<const std::byte> sealed) {
 }
 
 }  // namespace tabane::encrypt
-
-extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size);
-
-extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
-  tabane::encrypt::fuzz_sealed_file(std::as_bytes(std::span(data, size)));
-  return 0;
-}
