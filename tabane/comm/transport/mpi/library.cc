@@ -1,45 +1,59 @@
 #include "tabane/comm/transport/mpi/library.h"
 
 #include <sched.h>
-#include <signal.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <cerrno>
-#include <climits>
+#include <csignal>
 #include <cstddef>
-#include <cstdint>
 #include <cstdlib>
 #include <fstream>
 #include <functional>
+#include <map>
 
 #include "tabane/core/error.h"
 
 namespace tabane::comm::mpi {
 namespace {
 
-// By the running kernel: containers share their PUs, and MPI takes them for hosts.
-int color_of_host() {
+// What each rank tells the others.
+struct Process {
+  long pid = getpid(), names = 0;
+  std::size_t kernel = 0, host = 0;
+  cpu_set_t pus{};
+};
+
+// Of one kernel: containers share its PUs, and MPI takes them for hosts.
+struct Ranks {
+  int count = 0;
+  cpu_set_t pus{};  // which they may use
+};
+
+Process this_process(const std::string& host) {
+  Process own;
   std::string boot;
   std::ifstream("/proc/sys/kernel/random/boot_id") >> boot;
-  return static_cast<int>(std::hash<std::string>{}(boot)&INT_MAX);
+  own.kernel = std::hash<std::string>{}(boot);
+  struct stat names {};
+  if (stat("/proc/self/ns/pid", &names) == 0) own.names = static_cast<long>(names.st_ino);
+  own.host = std::hash<std::string>{}(host);
+  sched_getaffinity(0, sizeof own.pus, &own.pus);
+  return own;
 }
 
-// All ranks call it and get the same.
-bool some_host_is_crowded() {
-  cpu_set_t pus;
-  CPU_ZERO(&pus);
-  sched_getaffinity(0, sizeof pus, &pus);
-  MPI_Comm host;
-  MPI_Comm_split(MPI_COMM_WORLD, color_of_host(), 0, &host);
-  int ranks = 1;
-  MPI_Comm_size(host, &ranks);
-  MPI_Allreduce(MPI_IN_PLACE, &pus, sizeof pus, MPI_BYTE, MPI_BOR, host);
-  MPI_Comm_free(&host);
-  int crowded = ranks > CPU_COUNT(&pus) ? 1 : 0;
-  MPI_Allreduce(MPI_IN_PLACE, &crowded, 1, MPI_INT, MPI_MAX, MPI_COMM_WORLD);
-  return crowded != 0;
+bool some_kernel_is_crowded(const std::vector<Process>& all) {
+  std::map<std::size_t, Ranks> kernels;
+  for (const Process& one : all) {
+    Ranks& ranks = kernels[one.kernel];
+    ++ranks.count;
+    CPU_OR(&ranks.pus, &ranks.pus, &one.pus);
+  }
+  return std::ranges::any_of(kernels, [](const auto& kernel) {
+    return kernel.second.count > CPU_COUNT(&kernel.second.pus);
+  });
 }
 
 std::string host_of_this_rank(bool plays_host, int rank) {
@@ -48,14 +62,6 @@ std::string host_of_this_rank(bool plays_host, int rank) {
   MPI_Get_processor_name(name.data(), &length);
   const std::string host(name.data(), static_cast<std::size_t>(length));
   return plays_host ? host + "." + std::to_string(rank) : host;
-}
-
-// All ranks call it and get the same.
-bool differs_between_ranks(const std::string& text) {
-  const auto own = static_cast<std::int64_t>(std::hash<std::string>{}(text) >> 1);
-  std::array<std::int64_t, 2> most{own, -own};
-  MPI_Allreduce(MPI_IN_PLACE, most.data(), 2, MPI_INT64_T, MPI_MAX, MPI_COMM_WORLD);
-  return most[0] != -most[1];
 }
 
 }  // namespace
@@ -73,6 +79,8 @@ Library::Library() {
       throw core::Error("MPI_Init_thread failed");
     }
     started_here_ = true;
+    // That the process at the other end has died is an error, which names its rank.
+    if (const auto own = std::signal(SIGPIPE, SIG_IGN); own != SIG_DFL) std::signal(SIGPIPE, own);
   }
   // Open MPI's collectives that do not block report there what goes wrong on any communicator.
   MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
@@ -81,22 +89,18 @@ Library::Library() {
   int *tag_bound = nullptr, found = 0;
   MPI_Comm_get_attr(MPI_COMM_WORLD, MPI_TAG_UB, static_cast<void*>(&tag_bound), &found);
   if (found) most_tag_ = *tag_bound;
-  meet(size);
-  crowded_ = some_host_is_crowded();
   plays_hosts_ = std::getenv("TABANE_MPI_EACH_RANK_A_HOST") != nullptr;
   host_ = host_of_this_rank(plays_hosts_, rank_);
-  spans_hosts_ = differs_between_ranks(host_);
+  meet(size);
 }
 
+// At once: each collective costs the start of a job its latency again.
 void Library::meet(int size) {
-  struct Process {
-    long pid = getpid(), kernel = color_of_host(), names = 0;
-  };
-  Process own;
-  struct stat names {};
-  if (stat("/proc/self/ns/pid", &names) == 0) own.names = static_cast<long>(names.st_ino);
+  const Process own = this_process(host_);
   std::vector<Process> all(static_cast<std::size_t>(size));
-  MPI_Allgather(&own, 3, MPI_LONG, all.data(), 3, MPI_LONG, MPI_COMM_WORLD);
+  MPI_Allgather(&own, sizeof own, MPI_BYTE, all.data(), sizeof own, MPI_BYTE, MPI_COMM_WORLD);
+  crowded_ = some_kernel_is_crowded(all);
+  spans_hosts_ = std::ranges::any_of(all, [&](const Process& one) { return one.host != own.host; });
   for (int rank = 0; rank < size; ++rank) {
     const Process& one = all[static_cast<std::size_t>(rank)];
     pids_.push_back(one.pid);
