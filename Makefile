@@ -14,7 +14,7 @@ compile = @cmake/announce.sh $(JOBS) "$(1)" "$(2)"; \
   cmake --build build --parallel $(JOBS) $(1:%=--target %)
 
 .PHONY: build help setup survey study test tsan mutants bench lint new-study new-tool install \
-  package test-package docs clean
+  package test-package test-slurm docs clean
 .NOTPARALLEL:
 
 build: ## build the program and the libraries (default)
@@ -97,6 +97,12 @@ package: ## make Debian packages and a tarball that runs anywhere, in build-pack
 test-package: ## try them in fresh Debians and an Ubuntu (as root)
 	$(call setup,package)
 	packaging/try.sh
+
+test-slurm: ## run jobs on a Slurm of two nodes in namespaces (as root)
+	$(call setup,survey slurm)
+	$(call configure)
+	$(call compile)
+	python3 tests/slurm/slurm_test.py build/tabane build/lib || [ $$? -eq 77 ]
 
 docs: ## make the documents as pages that open offline, in build/site/
 	$(call setup,survey docs)
