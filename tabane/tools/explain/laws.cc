@@ -17,7 +17,7 @@ constexpr double kLeastOver = 2;        // the same, at least
 constexpr double kLeastEffect = 1.08;   // of thieves of the cache: any thief costs a little
 constexpr double kMostOver = 1.5;       // of that ratio, what a command may lose
 constexpr double kUnsure = 0.1;         // of its time: calibration is not exact
-constexpr double kRare = 1;             // that it waits for loads and for bandwidth, a logarithm
+constexpr double kRare = 3, kBoth = 1;  // how much less likely a term is than none, a logarithm
 constexpr double kStep = 0.02;          // of shares
 constexpr double kRatioStep = 1.04;     // of knees, sizes and losses
 
@@ -108,7 +108,7 @@ std::optional<WorkingSet> working_set(const Trial& cache, const MachineLimits& m
       cost += squared_error(slowdown, 1 + loss * lost(left, bytes, in_order), noise);
     family.add({std::log(bytes), std::log(1 + loss)}, cost);
   };
-  std::vector<Family> families(2);  // without a loss, and with one
+  std::vector<Family> families = {Family(), Family(kRare)};  // without a loss, and with one
   add(families[0], 1, 0, true);
   const double most = kMostOver * (memory_over_cache(machine) - 1);
   for (const bool in_order : {false, true})
@@ -173,7 +173,7 @@ BandwidthLaw bandwidth_law(const Trial& bandwidth, const MachineLimits& machine,
   };
   std::vector<Family> families;
   for (const std::vector<Cache>& taken : caches) {
-    Family none, loads, streams, both(kRare), knees;
+    Family none, loads(kRare), streams(kRare), knees(kRare), both(kRare + kBoth);
     add(none, taken, 0, 0, 1);
     for (double b = kStep; b < 1 + kUnsure; b += kStep) {
       add(streams, taken, b, 0, 1);

@@ -91,6 +91,15 @@ class Words {
     return 1 + static_cast<std::size_t>(std::ranges::count(text, '\n'));
   }
 
+  // What all runs together show, which those of no single level may.
+  bool is_cause(Resource resource) const {
+    return std::ranges::any_of(found_.causes, [&](const Cause& cause) {
+      return resource == Resource::cache
+                 ? cause.kind == Kind::cache
+                 : resource == Resource::bandwidth && cause.kind <= Kind::latency;
+    });
+  }
+
   bool waits_unseen() const {
     const Observed& seen = evidence_.observed;
     return !seen.seconds.empty() && seen.user + seen.system < 0.5 * core::median(seen.seconds);
@@ -253,7 +262,7 @@ class Words {
         if (same == reasons.end()) same = reasons.insert(same, {reason, {}});
         same->second.emplace_back(name_of(one.resource));
         untried.emplace_back(name_of(one.resource));
-      } else if (tried && one.resource != Resource::threads &&
+      } else if (tried && one.resource != Resource::threads && !is_cause(one.resource) &&
                  std::ranges::none_of(one.levels, [&](const Level& level) {
                    const bool told = tells(one.resource, level);
                    const Effect seen = told ? found_.effect_of(level) : Effect{};

@@ -26,6 +26,7 @@ namespace {
 using core::format_cpu_list;
 
 constexpr double kNewRoom = 0.1;    // of the cache
+constexpr double kNoticed = 0.1;    // of the bandwidth or of a load's time: what less says is noise
 constexpr double kPartOfAPu = 0.1;  // that a command may use more than it keeps
 constexpr const char* kThreads = "threads";
 
@@ -228,18 +229,25 @@ class WaysBuilder {
     if (found.empty()) return untried(Resource::bandwidth, calibration.no_memory);
     const double alone = found[0].left;
     ways_.limits.bandwidth = alone;
-    std::vector<std::string> left;
+    if (std::ranges::none_of(found, [&](const Leftover& each) {
+          return each.left < (1 - kNoticed) * alone || each.latency.value_or(1) > 1 + kNoticed;
+        }))
+      return untried(Resource::bandwidth, "other PUs take nothing of it");
+    std::vector<std::string> left, loads;
     for (std::size_t i = 1; i < found.size(); ++i) {
       left.push_back(fmt::format("{:.1f}", 1e-9 * found[i].left));
+      if (found[i].latency) loads.push_back(fmt::format("{:.2f}", *found[i].latency));
       steal(kRanks[i - 1], thieves, {.what = Resource::bandwidth, .amount = found[i].amount},
             {.taken = std::max(0.0, 1 - found[i].left / alone), .latency = found[i].latency},
             found[i].speed);
     }
     trial(Resource::bandwidth).how = fmt::format(
         "Threads on PUs {} move data of their own for a part of the time. A stream of tabane's own "
-        "on PUs {} then gets {} instead of {:.1f} GB/s.",
+        "on PUs {} then gets {} instead of {:.1f} GB/s{}.",
         format_cpu_list(divided_.thieves), format_cpu_list(divided_.victim), fmt::join(left, ", "),
-        1e-9 * alone);
+        1e-9 * alone,
+        loads.empty() ? ""
+                      : fmt::format(", and a load takes {} times as long", fmt::join(loads, ", ")));
   }
 
   void steal_cache(Thieves& thieves, const Calibration& calibration) {
@@ -251,8 +259,7 @@ class WaysBuilder {
     std::vector<Leftover> kept = {calibration.cache[0]};
     for (const Leftover& each : calibration.cache)
       if (each.left < kept.back().left - kNewRoom * all) kept.push_back(each);
-    if (kept.size() == 1)
-      return untried(Resource::cache, "other PUs take nothing of it: they seem to have their own");
+    if (kept.size() == 1) return untried(Resource::cache, "other PUs take nothing of it");
     std::vector<std::string> left;
     for (std::size_t i = 1; i < kept.size(); ++i) {
       left.push_back(fmt::format("{:.1f}", kept[i].left / core::kMiB));
