@@ -77,17 +77,32 @@ class Conclusion {
         {Kind::faults, std::min(1.0, std::min(seen.system, faults) / seconds_ / parallel)});
   }
 
+  // The trial relative to what thieves on the same PUs cost that take nothing of the memory: other
+  // programs may have to share a PU with the command then.
+  std::optional<Trial> beside_others(Resource resource) const {
+    const Trial* const tried = trial(resource);
+    if (tried == nullptr) return std::nullopt;
+    const Trial* const units = trial(Resource::units);
+    const bool comparable = units != nullptr && units->levels[0].setting.empty();
+    const Effect neighbours = comparable ? out_.effect_of(units->levels[0]) : Effect{};
+    Trial relative = *tried;
+    if (neighbours.slower())
+      for (Level& level : relative.levels)
+        for (double& slowdown : level.slowdowns) slowdown /= neighbours.slowdown;
+    return relative;
+  }
+
   void see_memory() {
     const MachineLimits& machine = evidence_.machine;
-    const Trial* const cache = trial(Resource::cache);
-    const Trial* const bandwidth = trial(Resource::bandwidth);
+    const auto cache = beside_others(Resource::cache);
+    const auto bandwidth = beside_others(Resource::bandwidth);
     std::optional<WorkingSet>& set = out_.working_set;
     std::optional<double> without_cache;
-    if (cache != nullptr) {
+    if (cache) {
       set = working_set(*cache, machine, out_.noise);
       without_cache = set ? set->slowdown.value - 1 : 0;
     }
-    if (bandwidth != nullptr) {
+    if (bandwidth) {
       const BandwidthLaw law =
           bandwidth_law(*bandwidth, machine, out_.noise, left(), without_cache);
       const bool knee = law.knee.value > 1;
@@ -106,7 +121,7 @@ class Conclusion {
     if (set)
       add(Kind::cache, (set->slowdown.value - 1) / over,
           {(set->slowdown.interval.low - 1) / over, (set->slowdown.interval.high - 1) / over});
-    else if (cache != nullptr)
+    else if (cache)
       add(Kind::cache, 0, out_.half_of_one() / over);
   }
 

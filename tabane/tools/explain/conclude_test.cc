@@ -217,6 +217,19 @@ TEST(Conclude, HasWordsForEveryCauseAndForAllThatIsChanged) {
   }
 }
 
+TEST(Conclude, WhatAnyNeighbourCostsIsNotTheMemory) {
+  Evidence evidence = Script({}, {.noise = 0.01}, 1).evidence();
+  for (Trial& trial : evidence.trials) {
+    if (trial.resource > Resource::units) continue;
+    for (Level& level : trial.levels)
+      for (double& slowdown : level.slowdowns) slowdown *= 2;
+  }
+  EXPECT_EQ(share(conclude(evidence), Kind::cache), 0);
+  evidence.trials[2].levels[0].setting = "on the same cores";  // which the others do not use
+  ASSERT_EQ(evidence.trials[2].resource, Resource::units);
+  EXPECT_GT(share(conclude(evidence), Kind::cache), 0.05);
+}
+
 TEST(Conclude, ClaimsNothingOfTheMemoryFromRunsThatDiffer) {
   int claims = 0;
   for (std::uint64_t seed = 1; seed <= 100; ++seed)

@@ -16,7 +16,7 @@ enum class Resource {
   // Taken away by thieves.
   bandwidth,  // taken: 0 … 1, the share of the memory bandwidth that a stream of our own loses
   cache,      // taken: bytes of the shared cache that a chase of our own loses
-  units,      // taken: 1, an FMA thief on a PU of the same core, or on another PU
+  units,      // taken: 1, an FMA thief on a PU of the same core (with a setting), or on another PU
   cpu_time,   // taken: 0 … 1, the share of the time of the command's PUs
   disk,       // taken: 1, a thief uses the same disk all the time
   cold,       // taken: 1, the files are not in memory

@@ -208,7 +208,8 @@ class WaysBuilder {
     const bool siblings = !divided_.siblings.empty();
     if (siblings) calculating = &hire(divided_.siblings, 0);
     if (calculating != nullptr) {
-      steal(5, *calculating, {.what = Resource::units}, {.taken = 1});
+      steal(5, *calculating, {.what = Resource::units},
+            {.taken = 1, .setting = siblings ? "on the same cores" : ""});
       trial(Resource::units) = {
           .resource = Resource::units,
           .how = fmt::format(
