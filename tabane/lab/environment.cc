@@ -1,5 +1,6 @@
 #include "tabane/lab/environment.h"
 
+#include <fmt/chrono.h>
 #include <fmt/format.h>
 #include <unistd.h>
 #if defined(__GLIBC__)
@@ -47,14 +48,15 @@ std::optional<std::string> cpu_model(const core::SystemFiles& files) {
 
 namespace {
 
-template <class T>
-Json or_null(const std::optional<T>& value) {
-  return value ? Json(*value) : Json(nullptr);
+// A whole number, written without a decimal point.
+std::optional<std::int64_t> whole(const std::optional<double>& value) {
+  return value ? std::optional(static_cast<std::int64_t>(*value)) : std::nullopt;
 }
 
-// A whole number, written without a decimal point.
-Json count_or_null(const std::optional<double>& value) {
-  return value ? Json(static_cast<std::int64_t>(*value)) : Json(nullptr);
+// "none" where there are none.
+std::string joined(const std::vector<std::string>& words, const char* between = " ",
+                   const char* none = "none") {
+  return words.empty() ? none : fmt::format("{}", fmt::join(words, between));
 }
 
 // ---- the processor, as /proc/cpuinfo and /sys/devices/system/cpu describe it ----
@@ -71,20 +73,18 @@ std::vector<std::string> cpu_flags(const core::SystemFiles& files) {
 
 constexpr const char* kCpu = "/sys/devices/system/cpu";
 
-Json instruction_sets(const std::vector<std::string>& flags) {
+Json instruction_sets(std::vector<std::string> flags) {
   constexpr std::array<std::string_view, 12> kPrefixes = {
       "sse4", "avx", "fma", "f16c", "bmi", "aes", "vaes", "vpclmul", "sha", "amx", "sve", "asimd"};
   constexpr std::array<std::string_view, 11> kNames = {
       "sse2", "ssse3",        "popcnt",      "adx",   "erms",   "fsrm",
       "gfni", "constant_tsc", "nonstop_tsc", "pmull", "atomics"};
-  std::string kept;
-  for (const std::string& flag : flags) {
-    const bool wanted =
-        std::ranges::any_of(kPrefixes, [&](std::string_view p) { return flag.starts_with(p); }) ||
-        std::ranges::find(kNames, flag) != kNames.end();
-    if (wanted) kept += (kept.empty() ? "" : " ") + flag;
-  }
-  return flags.empty() ? Json(nullptr) : Json(kept);
+  if (flags.empty()) return nullptr;
+  std::erase_if(flags, [&](const std::string& flag) {
+    return std::ranges::none_of(kPrefixes, [&](auto prefix) { return flag.starts_with(prefix); }) &&
+           std::ranges::find(kNames, flag) == kNames.end();
+  });
+  return joined(flags, " ", "");
 }
 
 bool is_cpu_directory(const std::string& name) {
@@ -98,9 +98,8 @@ std::vector<double> of_every_cpu(const core::SystemFiles& files, const std::stri
   std::vector<double> values;
   for (const std::string& name : files.names(kCpu)) {
     if (!is_cpu_directory(name)) continue;
-    if (const auto value = files.number(std::string(kCpu) + "/" + name + file)) {
+    if (const auto value = files.number(std::string(kCpu) + "/" + name + file))
       values.push_back(*value);
-    }
   }
   return values;
 }
@@ -127,32 +126,27 @@ Json boost(const core::SystemFiles& files) {
 Json mitigations(const core::SystemFiles& files) {
   const std::string directory = std::string(kCpu) + "/vulnerabilities";
   const std::vector<std::string> names = files.names(directory);
-  std::string active;
+  if (names.empty()) return nullptr;
+  std::vector<std::string> active;
   for (const std::string& name : names) {
     const auto state = files.text(directory + "/" + name);
-    if (!state || *state == "Not affected") continue;
-    active += (active.empty() ? "" : "; ") + name + ": " + *state;
+    if (state && *state != "Not affected") active.push_back(name + ": " + *state);
   }
-  if (names.empty()) return nullptr;
-  return active.empty() ? "not affected" : active;
-}
-
-Json counters(const core::SystemFiles& files) {
-  const auto names = core::Counters(core::Counted::thread, core::open_counter, files).names();
-  return names.empty() ? "none" : fmt::format("{}", fmt::join(names, ", "));
+  return joined(active, "; ", "not affected");
 }
 
 Json processor_group(const core::SystemFiles& files, const Environment& known) {
   const std::string cpu = kCpu;
   const std::string frequency = cpu + "/cpu0/cpufreq";
-  const auto info = [&](const char* key) { return or_null(files.field("/proc/cpuinfo", key)); };
+  const auto info = [&](const char* key) { return files.field("/proc/cpuinfo", key); };
   const auto mhz = [&](const char* file) {
-    auto khz = files.number(frequency + "/" + file);
-    return khz ? Json(*khz / 1000) : Json(nullptr);
+    const auto khz = files.number(frequency + "/" + file);
+    return khz ? Json(*khz / 1000) : Json();
   };
   const auto smt = files.number(cpu + "/smt/active");
   const auto idle_states = files.names(cpu + "/cpu0/cpuidle").size();
-  return {{"model", or_null(cpu_model(files))},
+  const core::Counters counters(core::Counted::thread, core::open_counter, files);
+  return {{"model", cpu_model(files)},
           {"vendor", info("vendor_id")},
           {"family", info("cpu family")},
           {"model number", info("model")},
@@ -161,20 +155,20 @@ Json processor_group(const core::SystemFiles& files, const Environment& known) {
           {"instruction sets", instruction_sets(cpu_flags(files))},
           {"vector registers not enabled",
            known.vectors_disabled.empty() ? "none" : known.vectors_disabled},
-          {"hardware counters", counters(files)},
-          {"SMT", or_null(files.text(cpu + "/smt/control"))},
-          {"SMT active", smt ? Json(*smt != 0) : Json(nullptr)},
-          {"frequency driver", or_null(files.text(frequency + "/scaling_driver"))},
-          {"governor", or_null(known.governor)},
-          {"energy preference", or_null(files.text(frequency + "/energy_performance_preference"))},
+          {"hardware counters", joined(counters.names(), ", ")},
+          {"SMT", files.text(cpu + "/smt/control")},
+          {"SMT active", smt ? Json(*smt != 0) : Json()},
+          {"frequency driver", files.text(frequency + "/scaling_driver")},
+          {"governor", known.governor},
+          {"energy preference", files.text(frequency + "/energy_performance_preference")},
           {"minimum MHz", mhz("cpuinfo_min_freq")},
           {"maximum MHz", mhz("cpuinfo_max_freq")},
           {"base MHz", mhz("base_frequency")},
           {"boost", boost(files)},
-          {"lowest MHz at start", or_null(known.lowest_mhz)},
-          {"highest MHz at start", or_null(known.highest_mhz)},
-          {"idle driver", or_null(files.text(cpu + "/cpuidle/current_driver"))},
-          {"idle states", idle_states > 0 ? Json(idle_states) : Json(nullptr)},
+          {"lowest MHz at start", known.lowest_mhz},
+          {"highest MHz at start", known.highest_mhz},
+          {"idle driver", files.text(cpu + "/cpuidle/current_driver")},
+          {"idle states", idle_states > 0 ? Json(idle_states) : Json()},
           {"mitigations", mitigations(files)}};
 }
 
@@ -192,13 +186,12 @@ Json kernel_parameters(const core::SystemFiles& files) {
   const auto line = files.text("/proc/cmdline");
   if (!line) return nullptr;
   std::istringstream words(*line);
-  std::string kept;
+  std::vector<std::string> kept;
   for (std::string word; words >> word;) {
     const std::string name = " " + word.substr(0, word.find('=')) + " ";
-    if (kNames.find(name) == std::string_view::npos) continue;
-    kept += (kept.empty() ? "" : " ") + word;
+    if (kNames.find(name) != std::string_view::npos) kept.push_back(word);
   }
-  return kept.empty() ? Json("none that change timing") : Json(kept);
+  return joined(kept, " ", "none that change timing");
 }
 
 Json cpu_list(const core::SystemFiles& files, const std::string& file) {
@@ -225,57 +218,51 @@ std::optional<double> steal_share(const core::SystemFiles& files) {
   return sum > 0 ? std::optional(ticks->back() / sum) : std::nullopt;
 }
 
-Json temperature(const core::SystemFiles& files) {
+std::optional<double> temperature(const core::SystemFiles& files) {
   std::optional<double> hottest;
-  const auto consider = [&](std::optional<double> millidegrees) {
-    if (millidegrees && (!hottest || *millidegrees / 1000 > *hottest))
-      hottest = *millidegrees / 1000;
-  };
   for (const std::string& chip : files.names("/sys/class/hwmon")) {
     const std::string directory = "/sys/class/hwmon/" + chip;
     const std::string name = files.text(directory + "/name").value_or("");
-    if (name != "coretemp" && name != "k10temp" && name != "zenpower" && name != "cpu_thermal") {
+    if (name != "coretemp" && name != "k10temp" && name != "zenpower" && name != "cpu_thermal")
       continue;
-    }
     for (const std::string& file : files.names(directory)) {
-      if (file.starts_with("temp") && file.ends_with("_input")) {
-        consider(files.number(directory + "/" + file));
-      }
+      if (!file.starts_with("temp") || !file.ends_with("_input")) continue;
+      const auto millidegrees = files.number(directory + "/" + file);
+      if (millidegrees) hottest = std::max(hottest.value_or(-HUGE_VAL), *millidegrees / 1000);
     }
   }
-  return or_null(hottest);
+  return hottest;
 }
 
 Json memory_group(const core::SystemFiles& files, const Environment& known) {
   const auto bytes = [&](const char* key) {
-    return count_or_null(files.field_number("/proc/meminfo", key));
+    return whole(files.field_number("/proc/meminfo", key));
   };
   return {{"total bytes", bytes("MemTotal")},
           {"available bytes", bytes("MemAvailable")},
           {"base page bytes", core::page_bytes()},
-          {"transparent huge pages", or_null(known.huge_pages)},
-          {"huge page defragmentation", or_null(files.choice(std::string(kThp) + "/defrag"))},
-          {"huge page bytes", count_or_null(files.number(std::string(kThp) + "/hpage_pmd_size"))},
+          {"transparent huge pages", known.huge_pages},
+          {"huge page defragmentation", files.choice(std::string(kThp) + "/defrag")},
+          {"huge page bytes", whole(files.number(std::string(kThp) + "/hpage_pmd_size"))},
           {"reserved huge pages", bytes("HugePages_Total")},
-          {"NUMA balancing", count_or_null(known.numa_balancing)},
+          {"NUMA balancing", whole(known.numa_balancing)},
           {"NUMA calls available", known.numa_calls},
           {"swap bytes", bytes("SwapTotal")},
-          {"swap used bytes", count_or_null(known.swap_used)},
-          {"swappiness", count_or_null(files.number("/proc/sys/vm/swappiness"))},
-          {"overcommit", count_or_null(files.number("/proc/sys/vm/overcommit_memory"))}};
+          {"swap used bytes", whole(known.swap_used)},
+          {"swappiness", whole(files.number("/proc/sys/vm/swappiness"))},
+          {"overcommit", whole(files.number("/proc/sys/vm/overcommit_memory"))}};
 }
 
 Json kernel_group(const core::SystemFiles& files, const Environment& known) {
   const std::string cpu = kCpu;
-  return {{"release", or_null(files.text("/proc/sys/kernel/osrelease"))},
-          {"version", or_null(files.text("/proc/sys/kernel/version"))},
+  return {{"release", files.text("/proc/sys/kernel/osrelease")},
+          {"version", files.text("/proc/sys/kernel/version")},
           {"parameters", kernel_parameters(files)},
           {"isolated CPUs", cpu_list(files, cpu + "/isolated")},
           {"tickless CPUs", cpu_list(files, cpu + "/nohz_full")},
-          {"clock source", or_null(known.clock_source)},
-          {"clock sources", or_null(known.clock_sources)},
-          {"address randomisation",
-           count_or_null(files.number("/proc/sys/kernel/randomize_va_space"))}};
+          {"clock source", known.clock_source},
+          {"clock sources", known.clock_sources},
+          {"address randomisation", whole(files.number("/proc/sys/kernel/randomize_va_space"))}};
 }
 
 // The load average of a minute, and the tasks that run now; null if the system does not tell.
@@ -292,19 +279,18 @@ Json system_group(const core::SystemFiles& files, const Environment& known) {
   const std::vector<double> throttles =
       of_every_cpu(files, "/thermal_throttle/core_throttle_count");
   const double throttled = std::accumulate(throttles.begin(), throttles.end(), 0.0);
-  return {{"virtual machine", or_null(known.virtual_machine)},
-          {"hypervisor", or_null(files.text("/sys/hypervisor/type"))},
-          {"product", or_null(files.text(dmi + "/product_name"))},
-          {"maker", or_null(files.text(dmi + "/sys_vendor"))},
-          {"board", or_null(files.text(dmi + "/board_name"))},
-          {"board maker", or_null(files.text(dmi + "/board_vendor"))},
-          {"load average at start", load ? Json(load->first) : Json(nullptr)},
-          {"running at start", count_or_null(known.running)},
-          {"steal share since boot", or_null(known.steal_share)},
-          {"uptime s", or_null(files.number("/proc/uptime"))},
+  return {{"virtual machine", known.virtual_machine},
+          {"hypervisor", files.text("/sys/hypervisor/type")},
+          {"product", files.text(dmi + "/product_name")},
+          {"maker", files.text(dmi + "/sys_vendor")},
+          {"board", files.text(dmi + "/board_name")},
+          {"board maker", files.text(dmi + "/board_vendor")},
+          {"load average at start", load ? Json(load->first) : Json()},
+          {"running at start", whole(known.running)},
+          {"steal share since boot", known.steal_share},
+          {"uptime s", files.number("/proc/uptime")},
           {"processor temperature °C", temperature(files)},
-          {"thermal throttles since boot",
-           throttles.empty() ? Json(nullptr) : count_or_null(throttled)}};
+          {"thermal throttles since boot", throttles.empty() ? Json() : whole(throttled)}};
 }
 
 // What follows "NAME=" in a line of the text.
@@ -336,7 +322,7 @@ Json network_group(const core::SystemFiles& files) {
     if (const auto mtu = files.number(path + "/mtu")) parts.push_back(fmt::format("MTU {}", *mtu));
     if (const auto rate = files.number(path + "/speed"); rate && *rate > 0)
       parts.push_back(fmt::format("{} Mbit/s", *rate));
-    group[device] = parts.empty() ? Json(nullptr) : Json(fmt::format("{}", fmt::join(parts, ", ")));
+    group[device] = parts.empty() ? Json() : joined(parts, ", ");
   }
   return group;
 }
@@ -344,23 +330,16 @@ Json network_group(const core::SystemFiles& files) {
 // ---- the limits and variables under which this process runs ----
 
 // Leaves of every path only the file name, so that no directory of a user is recorded.
-std::string without_directories(const std::string& text) {
+std::string without_directories(std::string_view text) {
   std::string kept;
-  std::string word;
-  const auto flush = [&] {
-    const auto slash = word.find_last_of('/');
-    kept += slash == std::string::npos ? word : word.substr(slash + 1);
-    word.clear();
-  };
+  std::size_t word = 0;  // where the last one begins
   for (const char c : text) {
-    if (c == ' ' || c == ':' || c == ',' || c == '=') {
-      flush();
+    if (c == '/')
+      kept.resize(word);
+    else
       kept += c;
-    } else {
-      word += c;
-    }
+    if (c == ' ' || c == ':' || c == ',' || c == '=') word = kept.size();
   }
-  flush();
   return kept;
 }
 
@@ -395,12 +374,10 @@ std::string steering_variables() {
     const std::string_view text = *variable;
     const bool wanted =
         std::ranges::any_of(kPrefixes, [&](std::string_view p) { return text.starts_with(p); });
-    if (wanted) found.push_back(without_directories(std::string(text)));
+    if (wanted) found.push_back(without_directories(text));
   }
   std::ranges::sort(found);
-  std::string all;
-  for (const std::string& one : found) all += (all.empty() ? "" : " ") + one;
-  return all.empty() ? "none" : all;
+  return joined(found);
 }
 
 Json container(const core::SystemFiles& files) {
@@ -425,15 +402,14 @@ Json batch_job() {
 Json process_group(const core::SystemFiles& files, const core::CgroupLimits& cgroup,
                    const Environment& known) {
   const auto limit_or_none = [&](const std::optional<double>& value) -> Json {
-    if (value) return *value;
-    return cgroup.seen ? Json("none") : Json(nullptr);
+    return value || !cgroup.seen ? Json(value) : "none";
   };
-  return {{"affinity", or_null(files.field("/proc/self/status", "Cpus_allowed_list"))},
-          {"memory nodes", or_null(files.field("/proc/self/status", "Mems_allowed_list"))},
-          {"cgroup CPUs", or_null(cgroup.cpuset)},
+  return {{"affinity", files.field("/proc/self/status", "Cpus_allowed_list")},
+          {"memory nodes", files.field("/proc/self/status", "Mems_allowed_list")},
+          {"cgroup CPUs", cgroup.cpuset},
           {"cgroup CPU quota", limit_or_none(known.cpu_quota)},
-          {"cgroup throttled periods", count_or_null(known.throttled_periods)},
-          {"cgroup throttled s", or_null(known.throttled_seconds)},
+          {"cgroup throttled periods", whole(known.throttled_periods)},
+          {"cgroup throttled s", known.throttled_seconds},
           {"cgroup memory limit bytes", limit_or_none(cgroup.memory_bytes)},
           {"limit of stack bytes", limit_of(RLIMIT_STACK)},
           {"limit of locked memory bytes", limit_of(RLIMIT_MEMLOCK)},
@@ -476,14 +452,8 @@ Json software_group(const Environment& known) {
 
 Json time_group() {
   const std::time_t now = std::time(nullptr);
-  std::tm utc{};
-  std::tm local{};
-  gmtime_r(&now, &utc);
-  localtime_r(&now, &local);
-  std::array<char, 64> start{}, zone{};
-  std::strftime(start.data(), start.size(), "%Y-%m-%dT%H:%M:%SZ", &utc);
-  std::strftime(zone.data(), zone.size(), "%Z (%z)", &local);
-  return {{"start", start.data()}, {"timezone", zone.data()}};
+  return {{"start", fmt::format("{:%FT%TZ}", fmt::gmtime(now))},
+          {"timezone", fmt::format("{:%Z (%z)}", fmt::localtime(now))}};
 }
 
 Json timer_group(const Environment& known) {
@@ -493,7 +463,7 @@ Json timer_group(const Environment& known) {
           {"rate Hz", rate.ticks_per_second},
           {"relative uncertainty", rate.relative_uncertainty},
           {"invariant", rate.invariant},
-          {"rate change under load", or_null(known.tick_rate_change)},
+          {"rate change under load", known.tick_rate_change},
           {"read overhead ticks", overhead.read_ticks},
           {"step ticks", overhead.step_ticks}};
 }

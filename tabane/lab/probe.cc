@@ -3,6 +3,7 @@
 #include <fnmatch.h>
 
 #include <algorithm>
+#include <ranges>
 
 #include "tabane/core/error.h"
 
@@ -40,9 +41,7 @@ std::string closest_names(const std::vector<Probe>& probes, std::string_view pat
     ranked.emplace_back(edit_distance(probe.name, pattern), probe.name);
   std::ranges::sort(ranked);
   if (ranked.size() > 3) ranked.resize(3);
-  std::string names;
-  for (const auto& [distance, name] : ranked) names += (names.empty() ? "" : ", ") + name;
-  return names;
+  return fmt::format("{}", fmt::join(std::views::values(ranked), ", "));
 }
 
 }  // namespace
@@ -57,13 +56,11 @@ const Result* ProbeContext::earlier_result(std::string_view name) const {
 }
 
 void ProbeContext::report(Result result) {
-  const auto known = std::ranges::find(record_.results, result.name, &Result::name);
-  if (known == record_.results.end()) {
-    record_.results.push_back(std::move(result));
-    if (pass_.last()) hooks_.on_result(record_.results.back());
-    return;
-  }
-  add_pass(*known, std::move(result));
+  auto known = std::ranges::find(record_.results, result.name, &Result::name);
+  if (known == record_.results.end())
+    known = record_.results.insert(known, std::move(result));
+  else
+    add_pass(*known, std::move(result));
   if (pass_.last()) hooks_.on_result(*known);
 }
 
@@ -101,12 +98,13 @@ void visit(std::span<const Probe> probes, ProbeContext& context) {
 }
 
 Result Probe::result() const {
-  Result result;
-  result.name = name;
-  result.what = what;
-  result.unit = unit;
-  result.better = better;
-  result.version = version;
+  return {.name = name, .what = what, .unit = unit, .better = better, .version = version};
+}
+
+Result Probe::result(std::vector<double> samples, Json details) const {
+  Result result = this->result();
+  result.details = std::move(details);
+  set_samples(result, std::move(samples));
   return result;
 }
 

@@ -111,8 +111,9 @@ struct Probe {
   std::string group = {};
   std::function<void(std::span<const Probe>, ProbeContext&)> run_group = {};
 
-  // A result with name, what, unit, better and version of the probe.
+  // A result with name, what, unit, better and version of the probe; samples: as set_samples().
   Result result() const;
+  Result result(std::vector<double> samples, Json details) const;
 };
 
 // Splits probes into those that are visited together: a group, or a single one.

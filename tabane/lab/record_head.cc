@@ -12,12 +12,13 @@
 namespace tabane::lab {
 namespace {
 
+// Null where the system does not tell.
+Json known(std::uint64_t bytes) { return bytes > 0 ? Json(bytes) : Json(); }
+
 Json numa_nodes(const core::Topology& topology) {
   Json nodes = Json::array();
   for (const core::NumaNode& node : topology.numa_nodes())
-    nodes.push_back({{"os_index", node.os_index},
-                     {"bytes", node.bytes > 0 ? Json(node.bytes) : Json(nullptr)},
-                     {"pus", node.pus}});
+    nodes.push_back({{"os_index", node.os_index}, {"bytes", known(node.bytes)}, {"pus", node.pus}});
   return nodes;
 }
 
@@ -26,7 +27,7 @@ Json caches(const core::Topology& topology) {
   for (const core::CacheLevel& cache : topology.caches())
     levels.push_back({{"level", cache.level},
                       {"bytes", cache.bytes},
-                      {"line_bytes", cache.line_bytes > 0 ? Json(cache.line_bytes) : Json(nullptr)},
+                      {"line_bytes", known(cache.line_bytes)},
                       {"instances", cache.instances},
                       {"pus_sharing", cache.pus_sharing}});
   return levels;
@@ -45,11 +46,11 @@ Json pu_list(const core::Topology& topology) {
 Json memory_bytes(const core::Topology& topology) {
   if (topology.is_this_machine()) {
     const auto total = core::SystemFiles().field_number("/proc/meminfo", "MemTotal");
-    return total ? Json(static_cast<std::int64_t>(*total)) : Json(nullptr);
+    return known(static_cast<std::uint64_t>(total.value_or(0)));
   }
   std::uint64_t bytes = 0;
   for (const core::NumaNode& node : topology.numa_nodes()) bytes += node.bytes;
-  return bytes > 0 ? Json(bytes) : Json(nullptr);
+  return known(bytes);
 }
 
 }  // namespace
@@ -80,14 +81,14 @@ Json describe_machine(const core::Topology& topology) {
   const auto model = here ? cpu_model(core::SystemFiles()) : std::nullopt;
   return {{"name", here ? core::host_name() : "synthetic machine"},
           {"summary", topology.summary()},
-          {"cpu_model", model ? Json(*model) : Json(nullptr)},
+          {"cpu_model", model},
           {"pus", topology.pus().size()},
           {"cores", topology.core_count()},
           {"packages", topology.package_count()},
           {"numa_nodes", numa_nodes(topology)},
           {"caches", caches(topology)},
           {"memory_bytes", memory_bytes(topology)},
-          {"simd_target", here ? Json(simd::target_name()) : Json(nullptr)},
+          {"simd_target", here ? Json(simd::target_name()) : Json()},
           {"pu_list", pu_list(topology)}};
 }
 

@@ -51,9 +51,8 @@ void Visit::show(double share) { campaign_.progress_->show(campaign_.blocks_[blo
 
 Point& Visit::point(const Factors& factors) {
   Points& points = campaign_.points;
-  for (std::size_t i = points.size(); i-- > 0;) {
+  for (std::size_t i = points.size(); i-- > 0;)
     if (points[i].block == block_ && points[i].factors == factors) return points[i];
-  }
   return points[points.add({.factors = factors, .block = block_})];
 }
 
@@ -91,9 +90,8 @@ void Visit::in_turn(const std::vector<Contender>& contenders, const Effort& effo
   core::Clock& clock = core::tick_clock();
   const double start = clock.now();
   double order = 0, rounds = 0;
-  for (const Point& earlier : campaign_.points) {
+  for (const Point& earlier : campaign_.points)
     if (earlier.block == block_) order += static_cast<double>(earlier.samples.size());
-  }
   // The rounds that must be come first, then those that the budget allows.
   const auto share = [&] {
     const double spent = (clock.now() - start) / std::max(effort.budget_seconds, 1e-9);

@@ -129,13 +129,10 @@ RankRunner forking_runner(const core::Topology& topology, int most_ranks) {
     return ranks > pus ? comm::Setting::crowded : comm::Setting::memory;
   };
   runner.run = [](int ranks, const std::vector<RankWorkload>& workloads, const Effort& effort) {
-    const std::function<RankSamples(comm::Comm&)> rank = [&](comm::Comm& comm) {
-      return measure(comm, workloads, effort);
-    };
     const BlockInterrupts block;
-    return comm::launch_result<RankSamples>({.ranks = ranks, .transport = comm::TransportKind::shm},
-                                            rank)
-        .value();
+    return *comm::launch_result<RankSamples>(
+        {.ranks = ranks, .transport = comm::TransportKind::shm},
+        [&](comm::Comm& comm) { return measure(comm, workloads, effort); });
   };
   return runner;
 }
@@ -159,12 +156,12 @@ RankRunner simulating_runner(const RankOptions& options, const Hooks& hooks) {
   runner.run = [name = comm::sim::name_in_shape(options.machine, shape.rows, shape.columns),
                 &hooks](int ranks, const std::vector<RankWorkload>& workloads,
                         const Effort& /*effort*/) {
-    const std::function<RankSamples(comm::Comm&)> rank = [&](comm::Comm& comm) {
-      comm::check_run(comm.transport(), [&hooks] { hooks.throw_if_stopped(); });
-      comm::Grid grid(comm);
-      return measure_rounds(grid, workloads, {.fewest = 1, .most = 1}, 0);
-    };
-    return comm::launch_result<RankSamples>({.machine = machine_with(name, ranks)}, rank).value();
+    return *comm::launch_result<RankSamples>(
+        {.machine = machine_with(name, ranks)}, [&](comm::Comm& comm) {
+          comm::check_run(comm.transport(), [&hooks] { hooks.throw_if_stopped(); });
+          comm::Grid grid(comm);
+          return measure_rounds(grid, workloads, {.fewest = 1, .most = 1}, 0);
+        });
   };
   return runner;
 }

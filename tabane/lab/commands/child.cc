@@ -40,9 +40,7 @@ constexpr double kLookAgainSeconds = 0.25;
 // For a command that is asked to end to take away what it has made.
 constexpr double kGraceSeconds = 1;
 constexpr std::size_t kMostErrorBytes = 8192;
-constexpr std::size_t kStandardInput = 0, kStandardOutput = 1,
-                      kStandardError = 2;  // of the command
-constexpr int kEndsFirst = 1000;           // the kernel's highest badness
+constexpr int kEndsFirst = 1000;  // the kernel's highest badness
 
 double seconds_since(SteadyClock::time_point start) {
   return Seconds(SteadyClock::now() - start).count();
@@ -75,9 +73,8 @@ std::vector<pid_t> strays() {
   std::error_code ignored;
   for (const auto& task : std::filesystem::directory_iterator("/proc/self/task", ignored)) {
     std::ifstream children(task.path() / "children");
-    for (pid_t pid = 0; children >> pid;) {
+    for (pid_t pid = 0; children >> pid;)
       if (getsid(pid) != getsid(0)) found.push_back(pid);
-    }
   }
   return found;
 }
@@ -190,10 +187,9 @@ class Child {
   void listen(std::vector<pollfd>& to) const {
     if (!running_) return;
     to.push_back({.fd = end_.get(), .events = POLLIN, .revents = 0});
-    for (const auto* pipe : {output_.get(), errors_.get()}) {
+    for (const auto* pipe : {output_.get(), errors_.get()})
       if (pipe != nullptr)
         to.push_back({.fd = pipe->reading_end(), .events = POLLIN, .revents = 0});
-    }
   }
 
   // Reads what it has written, and sees whether it has ended.
@@ -210,7 +206,9 @@ class Child {
     if (errors_) errors_->read_some();
   }
 
-  void ask_to_end() const { kill(-pid_, SIGTERM), kill(-pid_, SIGCONT); }
+  void ask_to_end() const {
+    if (running_) kill(-pid_, SIGTERM), kill(-pid_, SIGCONT);
+  }
 
   // Takes its end, by force if it runs, ends what it has left behind, and adds what it took.
   void take_end(ChildRun& run, double own_bytes) {
@@ -243,19 +241,19 @@ class Child {
  private:
   void open_streams(const ChildLimits& limits) {
     input_ = open_file(command_.input.empty() ? "/dev/null" : command_.input, O_RDONLY);
-    streams_[kStandardInput] = input_.get();
+    streams_[STDIN_FILENO] = input_.get();
     if (command_.output == OutputTo::terminal) return;
     errors_ = std::make_unique<PipeReader>(kMostErrorBytes, false);
-    streams_[kStandardError] = errors_->writing_end();
+    streams_[STDERR_FILENO] = errors_->writing_end();
     if (command_.output == OutputTo::kept) {
       output_ = std::make_unique<PipeReader>(limits.most_kept_bytes, limits.most_kept_bytes > 0);
-      streams_[kStandardOutput] = output_->writing_end();
+      streams_[STDOUT_FILENO] = output_->writing_end();
       return;
     }
     output_file_ = command_.output == OutputTo::file
                        ? open_file(command_.output_file, O_WRONLY | O_CREAT | O_TRUNC)
                        : open_file("/dev/null", O_WRONLY);
-    streams_[kStandardOutput] = output_file_.get();
+    streams_[STDOUT_FILENO] = output_file_.get();
   }
 
   // Returns whether there was something to end besides the command itself.
@@ -338,7 +336,7 @@ class RunningCommands {
       if (!too_long && !stopped && failed_ == nullptr) continue;
       run_.timed_out = too_long;
       asked = true;
-      ask_all_to_end();
+      for (const auto& child : children_) child->ask_to_end();
       deadline = now + kGraceSeconds;
     }
     if (stopped) throw Stopped();
@@ -369,12 +367,6 @@ class RunningCommands {
     const double seconds = std::clamp(most_seconds, 0.0, kLookAgainSeconds);
     const timespec time{.tv_sec = 0, .tv_nsec = static_cast<long>(seconds * 1e9)};
     ppoll(news.data(), news.size(), &time, nullptr);
-  }
-
-  void ask_all_to_end() {
-    for (const auto& child : children_) {
-      if (child->running()) child->ask_to_end();
-    }
   }
 
   const ChildLimits& limits_;

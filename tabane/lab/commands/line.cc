@@ -54,13 +54,11 @@ std::string_view name_at(std::string_view line, std::size_t at) {
 
 std::vector<std::string> words_of_line(std::string_view line) {
   std::vector<std::string> words;
-  for (std::size_t at = 0; at < line.size();) {
-    if (is_blank(line[at])) {
+  for (std::size_t at = 0; at < line.size();)
+    if (is_blank(line[at]))
       ++at;
-    } else {
+    else
       words.push_back(word(line, at));
-    }
-  }
   return words;
 }
 

@@ -10,6 +10,7 @@
 #include <map>
 #include <set>
 #include <sstream>
+#include <tuple>
 
 #include "tabane/core/binding.h"
 #include "tabane/core/error.h"
@@ -43,10 +44,9 @@ std::optional<std::array<char, 4>> elf_kind(const std::string& path) {
 
 void read_directories(const std::filesystem::path& file, std::vector<std::string>& directories) {
   std::ifstream lines(file);
-  for (std::string line; std::getline(lines, line);) {
+  for (std::string line; std::getline(lines, line);)
     if (line.starts_with('/'))
       directories.push_back(line.substr(0, line.find_last_not_of(" \t") + 1));
-  }
 }
 
 // Adds item to a list that the program reads, unless the list already decides about key.
@@ -63,20 +63,16 @@ Assignment extend(const std::string& name, const std::string& key, const std::st
 std::vector<std::string> library_directories(const Lookup& environment) {
   std::vector<std::string> directories;
   std::istringstream own(environment("LD_LIBRARY_PATH").value_or(""));
-  for (std::string directory; std::getline(own, directory, ':');) {
+  for (std::string directory; std::getline(own, directory, ':');)
     if (!directory.empty()) directories.push_back(directory);
-  }
   std::error_code ignored;
   std::vector<std::filesystem::path> files;
-  for (const auto& entry : std::filesystem::directory_iterator("/etc/ld.so.conf.d", ignored)) {
+  for (const auto& entry : std::filesystem::directory_iterator("/etc/ld.so.conf.d", ignored))
     if (entry.path().extension() == ".conf") files.push_back(entry.path());
-  }
   std::ranges::sort(files);
   for (const auto& file : files) read_directories(file, directories);
-  for (const char* usual :
-       {"/usr/local/lib64", "/usr/local/lib", "/usr/lib64", "/usr/lib", "/lib"}) {
-    directories.push_back(usual);
-  }
+  directories.insert(directories.end(),
+                     {"/usr/local/lib64", "/usr/local/lib", "/usr/lib64", "/usr/lib", "/lib"});
   return directories;
 }
 
@@ -148,9 +144,8 @@ std::vector<unsigned> chosen_cpus(const std::string& text, const core::Topology&
 std::vector<unsigned> chosen_nodes(const char* option, const std::string& text,
                                    const core::Topology& topology) {
   std::vector<unsigned> usable;
-  for (const core::NumaNode& node : topology.numa_nodes()) {
+  for (const core::NumaNode& node : topology.numa_nodes())
     if (node.bytes > 0 || topology.numa_nodes().size() == 1) usable.push_back(node.os_index);
-  }
   const std::vector<unsigned> nodes = parse_option(option, text, usable);
   for (const unsigned node : nodes) {
     if (std::ranges::find(usable, node) != usable.end()) continue;
@@ -162,30 +157,29 @@ std::vector<unsigned> chosen_nodes(const char* option, const std::string& text,
 
 std::optional<core::MemoryOptions> chosen_memory(const RunRequest& request,
                                                  const core::Topology& topology) {
-  if (request.membind) {
-    return core::MemoryOptions{.policy = MemoryPolicy::bind,
-                               .nodes = chosen_nodes("-m/--membind", *request.membind, topology)};
-  }
-  if (request.interleave) {
-    return core::MemoryOptions{
-        .policy = MemoryPolicy::interleave,
-        .nodes = chosen_nodes("-i/--interleave", *request.interleave, topology)};
-  }
-  if (request.preferred) {
-    return core::MemoryOptions{.policy = MemoryPolicy::preferred,
-                               .nodes = chosen_nodes("--preferred", *request.preferred, topology)};
-  }
-  if (request.localalloc) return core::MemoryOptions{};
-  return std::nullopt;
+  for (const auto& [nodes, policy, option] :
+       {std::tuple(&request.membind, MemoryPolicy::bind, "-m/--membind"),
+        {&request.interleave, MemoryPolicy::interleave, "-i/--interleave"},
+        {&request.preferred, MemoryPolicy::preferred, "--preferred"}})
+    if (*nodes)
+      return core::MemoryOptions{.policy = policy,
+                                 .nodes = chosen_nodes(option, **nodes, topology)};
+  return request.localalloc ? std::optional(core::MemoryOptions{}) : std::nullopt;
+}
+
+// The whole number that the text begins with, and what follows it; null: there is none.
+std::optional<std::pair<int, std::string>> leading_int(const std::string& text) {
+  int number = 0;
+  const char* const last = text.data() + text.size();
+  const auto [end, code] = std::from_chars(text.data(), last, number);
+  if (code != std::errc()) return std::nullopt;
+  return std::pair(number, std::string(end, last));
 }
 
 // OMP_NUM_THREADS may hold one number for each level of nesting; the first counts here.
 std::optional<int> threads_of_user(const Lookup& environment) {
-  const std::string text = environment("OMP_NUM_THREADS").value_or("");
-  int threads = 0;
-  const auto [end, code] = std::from_chars(text.data(), text.data() + text.size(), threads);
-  if (code != std::errc() || threads < 1) return std::nullopt;
-  return threads;
+  const auto threads = leading_int(environment("OMP_NUM_THREADS").value_or(""));
+  return threads && threads->first >= 1 ? std::optional(threads->first) : std::nullopt;
 }
 
 // The chosen CPUs in the order in which the policy would fill the whole machine.
@@ -194,9 +188,8 @@ std::vector<unsigned> in_order_of(PlacementPolicy policy, const std::vector<unsi
   const auto all = static_cast<int>(topology.pus().size());
   std::vector<unsigned> order;
   for (const core::WorkerPlace& place : core::plan_placement(topology, policy, 1, all).places) {
-    if (std::ranges::find(cpus, place.pus.front()) != cpus.end()) {
+    if (std::ranges::find(cpus, place.pus.front()) != cpus.end())
       order.push_back(place.pus.front());
-    }
   }
   return order;
 }
@@ -227,10 +220,9 @@ core::Placement chosen_placement(const RunRequest& request, const core::Topology
   const PlacementPolicy policy =
       core::parse_placement_policy(request.placement.value_or("compact"));
   const bool compact = policy == PlacementPolicy::compact;
-  if (policy == PlacementPolicy::none || (!request.cpus && !compact)) {
+  if (policy == PlacementPolicy::none || (!request.cpus && !compact))
     return part_of(core::plan_placement(topology, policy, request.processes, threads),
                    request.process);
-  }
   std::vector<unsigned> order =
       request.cpus && request.placement ? in_order_of(policy, cpus, topology) : cpus;
   const auto workers = static_cast<double>(request.processes) * threads;
@@ -314,21 +306,20 @@ std::size_t cores_of(const RunPlan& plan, const core::Topology& topology) {
 void warn_about_threads(RunPlan& plan, const RunRequest& request, const core::Topology& topology,
                         std::size_t cpus) {
   if (request.threads && plan.environment.front().kept &&
-      plan.environment.front().value != std::to_string(*request.threads)) {
+      plan.environment.front().value != std::to_string(*request.threads))
     plan.warnings.push_back(
         fmt::format("-t {} does not reach OpenMP: OMP_NUM_THREADS={} is set already and kept",
                     *request.threads, plan.environment.front().value));
-  }
   const auto threads = static_cast<std::size_t>(plan.placement.workers_per_process);
   const std::size_t cores = cores_of(plan, topology);
   if (request.threads && cores > 0 && threads > cores && threads <= cpus)
-    plan.warnings.push_back(fmt::format("{} threads share {} {} (SMT); use -t {} for one on each",
-                                        threads, cores, cores == 1 ? "core" : "cores", cores));
+    plan.warnings.push_back(fmt::format("{} threads share {} (SMT); use -t {} for one on each",
+                                        threads, core::counted(cores, "core"), cores));
   if (threads <= cpus) return;
   plan.placement.oversubscribed = true;
   plan.warnings.push_back(
-      fmt::format("oversubscribed: {} threads on {} {} take turns; use -t {} or more CPUs", threads,
-                  cpus, cpus == 1 ? "CPU" : "CPUs", cpus));
+      fmt::format("oversubscribed: {} threads on {} take turns; use -t {} or more CPUs", threads,
+                  core::counted(cpus, "CPU"), cpus));
 }
 
 std::string threads_text(const core::Placement& placement, const core::Topology& topology) {
@@ -372,11 +363,10 @@ std::span<const char* const> thread_variables() { return kThreadVariables; }
 
 void parse_part(const std::string& text, const Lookup& environment, RunRequest& request) {
   const auto number = [&](const std::string& digits) {
-    int value = -1;
-    const auto [end, code] = std::from_chars(digits.data(), digits.data() + digits.size(), value);
-    const bool whole = code == std::errc() && end == digits.data() + digits.size();
-    if (!whole) throw UsageError("--part " + text + ": use I/N, for example 0/4, or launcher");
-    return value;
+    const auto value = leading_int(digits);
+    if (!value || !value->second.empty())
+      throw UsageError("--part " + text + ": use I/N, for example 0/4, or launcher");
+    return value->first;
   };
   if (text == "launcher") {
     // Of the processes on this machine; where a launcher reports only all, of those.
@@ -433,17 +423,15 @@ RunPlan plan_run(const RunRequest& request, const core::Topology& topology,
 }
 
 std::string summary(const RunPlan& plan, const core::Topology& topology) {
-  const int threads = plan.placement.workers_per_process;
-  std::string text = fmt::format("{} {}", threads, threads == 1 ? "thread" : "threads");
+  std::string text =
+      core::counted(static_cast<std::size_t>(plan.placement.workers_per_process), "thread");
   if (plan.cpus.empty()) {
     text += ", not bound";
   } else if (plan.placement.policy == PlacementPolicy::none) {
     text += fmt::format(" on PUs {}, not bound one by one", core::format_cpu_list(plan.cpus));
   } else {
-    const std::size_t cores = cores_of(plan, topology);
-    text +=
-        fmt::format(" on PUs {} ({} {})", core::format_cpu_list(plan.placement.pus_of_process(0)),
-                    cores, cores == 1 ? "core" : "cores");
+    text += fmt::format(" on PUs {} ({})", core::format_cpu_list(plan.placement.pus_of_process(0)),
+                        core::counted(cores_of(plan, topology), "core"));
   }
   const auto kept = std::ranges::count_if(plan.environment, &Assignment::kept);
   text += fmt::format("; memory: {}\n{} variables set, {} kept; -v shows all\n",
@@ -478,9 +466,8 @@ std::string hardware_text(const core::Topology& topology, const core::SystemFile
   const auto& nodes = topology.numa_nodes();
   std::vector<unsigned> numbers;
   for (const core::NumaNode& node : nodes) numbers.push_back(node.os_index);
-  std::string text =
-      fmt::format("available: {} {} ({})\n", nodes.size(), nodes.size() == 1 ? "node" : "nodes",
-                  core::format_cpu_list(numbers));
+  std::string text = fmt::format("available: {} ({})\n", core::counted(nodes.size(), "node"),
+                                 core::format_cpu_list(numbers));
   std::string distances = "node ";
   for (const unsigned number : numbers) distances += fmt::format("{:>4}", number);
   bool known = true;
@@ -497,9 +484,8 @@ std::string hardware_text(const core::Topology& topology, const core::SystemFile
     const auto online =
         core::parse_cpu_list(files.text("/sys/devices/system/node/online").value_or("0"), {});
     std::map<unsigned, int> to;
-    for (const unsigned other : online) {
+    for (const unsigned other : online)
       if (int distance = 0; row >> distance) to[other] = distance;
-    }
     distances += fmt::format("\n{:>3}: ", number);
     for (const unsigned other : numbers) {
       known = known && to.contains(other);

@@ -278,22 +278,19 @@ std::optional<View> bars_of(const BesideBaseline& other, const std::string& labe
 
 void add_results(Record& record, const BesideBaseline& other, const std::string& label,
                  const std::string& baseline) {
-  for (const FigureRatio& figure : other.figures) {
-    Result result;
-    result.name = fmt::format("{}/{}", label, figure.name);
-    result.what = fmt::format("{} over that of {}", figure.name, baseline);
-    result.unit = "ratio";
-    result.better = figure.better;
-    result.value = figure.ratio;
-    result.interval = figure.interval;
-    result.details = {{"figure", figure.name},
-                      {"unit", figure.unit},
-                      {"baseline", figure.baseline},
-                      {"value", figure.value},
-                      {"finding", text_of(figure.finding, figure.unit)},
-                      {"regression", figure.regression}};
-    record.results.push_back(std::move(result));
-  }
+  for (const FigureRatio& figure : other.figures)
+    record.results.push_back({.name = fmt::format("{}/{}", label, figure.name),
+                              .what = fmt::format("{} over that of {}", figure.name, baseline),
+                              .unit = "ratio",
+                              .better = figure.better,
+                              .value = figure.ratio,
+                              .interval = figure.interval,
+                              .details = {{"figure", figure.name},
+                                          {"unit", figure.unit},
+                                          {"baseline", figure.baseline},
+                                          {"value", figure.value},
+                                          {"finding", text_of(figure.finding, figure.unit)},
+                                          {"regression", figure.regression}}});
 }
 
 // "A and B compared with C"

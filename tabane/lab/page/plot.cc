@@ -108,11 +108,6 @@ std::string_view series_colour(std::size_t i) {
   return kColours[kFirstSeries + i % (kColours.size() - kFirstSeries)].hex;
 }
 
-std::string_view heat_palette() {
-  return "set palette maxcolors 64 defined (0 '#440154', 1 '#482878', 2 '#3e4989', 3 '#31688e', "
-         "4 '#26828e', 5 '#1f9e89', 6 '#35b779', 7 '#6ece58', 8 '#b5de2b', 9 '#fde725')\n";
-}
-
 std::string script_head(std::string_view id, Format format, double height) {
   return fmt::format(
       "set terminal svg size {1},{2:.0f} noenhanced font 'sans-serif,{3}' background '#ffffff' "
@@ -125,7 +120,7 @@ std::string script_head(std::string_view id, Format format, double height) {
       "set mxtics 1\nset mytics 1\n"
       "set grid x y lt 1 lw 1 lc rgb '{6}'\n"
       "set xlabel offset 0,0.4 textcolor rgb '{5}'\nset ylabel textcolor rgb '{5}'\n",
-      id, format.width, height, format.font, format.suffix(), kAxisColour, kGridColour);
+      id, format.width, height, format.font, format.suffix(), kAxisColour, kColours[1].hex);
 }
 
 Key key_below(std::size_t entries, std::size_t longest, Format format, double width,
@@ -227,6 +222,10 @@ std::vector<Figure> make_figures(const Record& record) {
 
 namespace {
 
+// One colour for another where a value is drawn: viridis. source: van der Walt and Smith, 2015.
+constexpr const char* kHeatPalette =
+    "set palette maxcolors 64 defined (0 '#440154', 1 '#482878', 2 '#3e4989', 3 '#31688e', "
+    "4 '#26828e', 5 '#1f9e89', 6 '#35b779', 7 '#6ece58', 8 '#b5de2b', 9 '#fde725')\n";
 constexpr std::size_t kDrawn = 128;       // more rows than this are drawn in blocks
 constexpr std::size_t kLongestTick = 14;  // characters of a row's name
 
@@ -353,7 +352,7 @@ bool plot(Figure& figure, const Matrix& matrix, Format format) {
   const double below = (upright ? across : format.line()) + 3 * format.font;
   const double line = std::clamp(square, format.line(), 3.2 * format.font);
   const double height = std::min(rows * line, double(format.width)) + below + 20;
-  figure.script += script_head(figure.id, format, height) + std::string(heat_palette()) +
+  figure.script += script_head(figure.id, format, height) + kHeatPalette +
                    ticks('x', matrix.columns, step, (upright ? format.line() : across) / square) +
                    ticks('y', matrix.rows, step, rows * format.line() / (height - below - 20)) +
                    frame(matrix);

@@ -57,12 +57,8 @@ struct FigureColour {
 // Design.
 std::span<const FigureColour> figure_colours();
 inline constexpr std::string_view kAxisColour = "#6b7280";
-inline constexpr std::string_view kGridColour = "#e5e7eb";
-inline constexpr std::string_view kMarkColour = "#9ca3af";
 // Colour of the i-th series; goes round after six.
 std::string_view series_colour(std::size_t i);
-// One colour for another where a value is drawn: viridis. source: van der Walt and Smith, 2015.
-std::string_view heat_palette();
 
 // ---- scripts ----
 

@@ -9,6 +9,7 @@ namespace tabane::lab {
 namespace {
 
 constexpr const char* kBand = "95 % interval";
+constexpr std::string_view kMarkColour = "#9ca3af";
 
 // NaN is gnuplot's word for a point that is not there.
 std::string number(double v) { return std::isfinite(v) ? fmt::format("{:.6g}", v) : "NaN"; }
@@ -197,9 +198,8 @@ bool plot(Figure& figure, const Curves& curves, Format format) {
     const bool points = curve.role == Role::measured || !curve.joined;
     if (points && values.size() <= 64) values.insert(curve.x.begin(), curve.x.end());
   }
-  for (const Mark& mark : curves.marks) {
+  for (const Mark& mark : curves.marks)
     if (!mark.vertical) y.add(mark.at);
-  }
   if (x.empty() || y.empty() || !(x.low < x.high) || keys == 0) return false;
   const bool efficiency = curves.y.name == "efficiency";
   if (curves.ideal) y.add(efficiency ? 1 : x.high), add_key("ideal");

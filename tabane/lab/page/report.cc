@@ -17,9 +17,8 @@ constexpr const char* kReportStyle =
     ;
 
 void replace_all(std::string& text, std::string_view from, std::string_view to) {
-  for (auto at = text.find(from); at != std::string::npos; at = text.find(from, at + to.size())) {
+  for (auto at = text.find(from); at != std::string::npos; at = text.find(from, at + to.size()))
     text.replace(at, from.size(), to);
-  }
 }
 
 // gnuplot writes a group for every change of its pen, most of them empty.

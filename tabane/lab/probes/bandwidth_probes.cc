@@ -24,10 +24,7 @@ constexpr Mix kCurves[] = {Mix::read, Mix::write, Mix::copy, Mix::triad};
 
 std::vector<Curve> named_curves() {
   std::vector<Curve> curves;
-  for (const Mix mix : kCurves) {
-    curves.emplace_back();
-    curves.back().name = name_of(mix);
-  }
+  for (const Mix mix : kCurves) curves.push_back({.name = name_of(mix)});
   return curves;
 }
 
@@ -74,10 +71,11 @@ void run_over_size(const Probe&, ProbeContext& context) {
     for (std::size_t i = 0; i < loops.size(); ++i)
       add_point(curves.series[i], static_cast<double>(size), rates(series[i], loops[i].bytes(set)));
   }
-  View table{
-      .name = "memory.bandwidth", .title = "Bandwidth over size", .content = std::move(curves)};
-  table.details["counting"] = kCounting;
-  context.report(std::move(table), describe_bandwidth);
+  context.report({.name = "memory.bandwidth",
+                  .title = "Bandwidth over size",
+                  .details = {{"counting", kCounting}},
+                  .content = std::move(curves)},
+                 describe_bandwidth);
 }
 
 // ---- over the number of cores ----
@@ -103,14 +101,14 @@ void run_over_cores(const Probe&, ProbeContext& context) {
       add_point(curves.series[m], n, rates(series[i], n * loop.bytes(sets.front())));
     }
   }
-  View table{.name = "memory.bandwidth.cores",
-             .title = "Memory bandwidth over cores",
-             .content = std::move(curves)};
-  table.details["working_set_bytes_of_each_core"] = dram.machine_bytes;
-  table.details["order_of_cores"] = "compact";
-  table.details[detail::kSynchronisation] = kStartedTogether;
-  table.details["counting"] = kCounting;
-  context.report(std::move(table), describe_bandwidth_over_cores);
+  context.report({.name = "memory.bandwidth.cores",
+                  .title = "Memory bandwidth over cores",
+                  .details = {{"working_set_bytes_of_each_core", dram.machine_bytes},
+                              {"order_of_cores", "compact"},
+                              {detail::kSynchronisation, kStartedTogether},
+                              {"counting", kCounting}},
+                  .content = std::move(curves)},
+                 describe_bandwidth_over_cores);
 }
 
 // ---- zeros ----
@@ -135,11 +133,10 @@ void run_zeros(const Probe& probe, ProbeContext& context) {
       {{"zeros", write_zeros, restore}, {numbers.name, numbers.on(set), restore}},
       measure_options(context, context.budget_seconds() / 2));
   restore();
-  Result result = probe.result();
-  result.details["working_set_bytes"] = set.bytes();
-  result.details["of_other_numbers"] = core::median(rates(series[1], numbers.bytes(set)));
-  set_samples(result, rates(series[0], numbers.bytes(set)));
-  context.report(std::move(result));
+  context.report(
+      probe.result(rates(series[0], numbers.bytes(set)),
+                   {{"working_set_bytes", set.bytes()},
+                    {"of_other_numbers", core::median(rates(series[1], numbers.bytes(set)))}}));
 }
 
 // ---- memcpy ----
@@ -161,8 +158,7 @@ void run_memcpy(const Probe& probe, ProbeContext& context) {
   std::vector<std::uint64_t> sizes;
   for (std::uint64_t size = 8; size <= largest; size *= context.quick() ? 4 : 2)
     sizes.push_back(size);
-  Curve curve;
-  curve.name = "memcpy";
+  Curve curve{.name = "memcpy"};
   std::vector<double> best;
   std::uint64_t best_size = 0;
   for (std::size_t i = 0; i < sizes.size(); ++i) {
@@ -182,11 +178,9 @@ void run_memcpy(const Probe& probe, ProbeContext& context) {
       best_size = size;
     }
   }
-  Result result = probe.result();
-  result.details["block_bytes_of_the_best"] = best_size;
-  result.details["counting"] = "copied bytes once, as the cluster report does";
-  set_samples(result, std::move(best));
-  context.report(std::move(result));
+  context.report(probe.result(std::move(best),
+                              {{"block_bytes_of_the_best", best_size},
+                               {"counting", "copied bytes once, as the cluster report does"}}));
   context.report(
       {.name = "memcpy",
        .title = "memcpy over block size",

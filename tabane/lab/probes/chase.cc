@@ -70,10 +70,7 @@ double follow_under_load(Chase& chase, std::uint64_t loads, core::PinnedPool& po
       while (!done.load(std::memory_order_relaxed)) load(i);
       return;
     }
-    core::Clock& clock = core::tick_clock();
-    const double begin = clock.now();
-    chase.follow(chase.sizes().size() - 1, loads);
-    seconds = clock.now() - begin;
+    seconds = seconds_of([&] { chase.follow(chase.sizes().size() - 1, loads); });
     done.store(true, std::memory_order_relaxed);
   });
   if (whole != nullptr) *whole = time.seconds;

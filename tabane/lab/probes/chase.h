@@ -27,21 +27,13 @@ inline void fill_random_cycle(std::span<std::uint32_t> next, std::uint64_t seed)
     std::swap(next[i], next[random.below(i)]);
 }
 
-inline std::vector<std::uint32_t> random_cycle(std::uint32_t n, std::uint64_t seed) {
-  std::vector<std::uint32_t> next(n);
-  fill_random_cycle(next, seed);
-  return next;
-}
-
 // Writes one pointer into each whole line of memory, all of them one random cycle; returns its
 // first element. memory: aligned to line_bytes, at least one line, fewer than 2^32 lines.
 inline void* link_random_cycle(std::span<std::byte> memory, std::size_t line_bytes,
                                std::uint64_t seed = 1) {
   const std::size_t lines = memory.size() / line_bytes;
   // On huge pages: on small ones every access of the shuffle would look for its page, too.
-  core::MemoryOptions options;
-  options.pages = core::PageSize::huge;
-  const core::Region scratch(lines * sizeof(std::uint32_t), options);
+  const core::Region scratch(lines * sizeof(std::uint32_t), {.pages = core::PageSize::huge});
   const std::span<std::uint32_t> next = scratch.as<std::uint32_t>().first(lines);
   fill_random_cycle(next, seed);
   for (std::size_t i = 0; i < lines; ++i)

@@ -89,15 +89,5 @@ TEST(ClockCoreRate, DrawsTheSlowestBelowTheMedianUpToAllCores) {
   for (std::size_t i = 0; i < slowest.x.size(); ++i) EXPECT_LE(slowest.y[i], middle.y[i]);
 }
 
-TEST(ClockProbes, StopWhenAskedTo) {
-  EXPECT_THROW(run_probe(clock_probes, "clock.core_rate", true, 0.05, this_machine(), 1), Stopped);
-}
-
-TEST(ClockProbes, BindNothingOnAnotherMachine) {
-  const auto other = core::Topology::synthetic("pack:2 core:2 pu:1");
-  EXPECT_THROW(run_probe(clock_probes, "clock.core_rate", true, 0.05, other), NotHere);
-  EXPECT_THROW(run_probe(clock_probes, "clock.skew", true, 0.05, other), NotHere);
-}
-
 }  // namespace
 }  // namespace tabane::lab

@@ -162,7 +162,7 @@ RankSamples measure_beside_line(const std::vector<unsigned>& pus, const RankWork
   RankSamples samples = measure_on(
       pus,
       [&](const Lines& lines) {
-        return std::vector<RankWorkload>{workload, line_trips(lines)};
+        return std::vector{workload, line_trips(lines)};
       },
       context);
   samples[1] = scaled(std::move(samples[1]), 0.5);
@@ -170,10 +170,8 @@ RankSamples measure_beside_line(const std::vector<unsigned>& pus, const RankWork
 }
 
 void report(const Probe& probe, ProbeContext& context, RankSamples samples, Json details) {
-  Result result = probe.result();
-  set_samples(result, std::move(samples[0]));
+  Result result = probe.result(std::move(samples[0]), std::move(details));
   set_limit(result, probe.limit_how, std::move(samples[1]));
-  result.details = std::move(details);
   context.report(std::move(result));
 }
 
@@ -206,7 +204,7 @@ void run_message_bandwidth(const Probe& probe, ProbeContext& context) {
   RankSamples samples = measure_on(
       pus,
       [](const Lines&) {
-        return std::vector<RankWorkload>{ping_pong(kLargeBytes), copies(kLargeBytes)};
+        return std::vector{ping_pong(kLargeBytes), copies(kLargeBytes)};
       },
       context);
   const auto bytes = static_cast<double>(kLargeBytes);
@@ -218,28 +216,17 @@ void run_message_bandwidth(const Probe& probe, ProbeContext& context) {
 // ---- collectives ----
 
 RankWork barriers(comm::Grid& grid) {
-  return [&grid](std::uint64_t iterations) {
-    for (std::uint64_t i = 0; i < iterations; ++i) comm::barrier(grid.all());
-  };
+  return core::repeat([&grid] { comm::barrier(grid.all()); });
 }
 
 RankWork sums(comm::Grid& grid) {
-  return [&grid](std::uint64_t iterations) {
-    for (std::uint64_t i = 0; i < iterations; ++i)
-      comm::all_reduce(grid.all(), 1.0, comm::Operation::sum);
-  };
+  return core::repeat([&grid] { comm::all_reduce(grid.all(), 1.0, comm::Operation::sum); });
 }
 
 RankWork broadcasts(comm::Grid& grid) {
-  return [&grid, value = 1.0, roots = Roots(grid.all())](std::uint64_t iterations) mutable {
-    for (std::uint64_t i = 0; i < iterations; ++i) comm::broadcast(grid.all(), value, roots.next());
-  };
-}
-
-void run_collective(const Probe& probe, ProbeContext& context, const RankWorkload& workload) {
-  const std::vector<unsigned> pus = all_pus(context);
-  report(probe, context, measure_beside_line(pus, workload, context),
-         {{"ranks", pus.size()}, {"pus", pus}});
+  return core::repeat([&grid, value = 1.0, roots = Roots(grid.all())]() mutable {
+    comm::broadcast(grid.all(), value, roots.next());
+  });
 }
 
 Probe message_probe(std::string name, std::string what) {
@@ -257,38 +244,31 @@ Probe collective_probe(std::string name, std::string what, RankWorkload workload
   probe.limit_how =
       "a line that goes from rank 0 to the last, measured in turn: at least one has to";
   probe.run = [workload = std::move(workload)](const Probe& about, ProbeContext& context) {
-    run_collective(about, context, workload);
+    const std::vector<unsigned> pus = all_pus(context);
+    report(about, context, measure_beside_line(pus, workload, context),
+           {{"ranks", pus.size()}, {"pus", pus}});
   };
-  return probe;
-}
-
-Probe message_latency_probe() {
-  Probe probe = message_probe("comm.latency",
-                              "Half a round trip of 8 bytes between ranks on the nearest two PUs");
-  probe.limit_how = "a line that goes to and fro between the same two PUs, measured in turn";
-  probe.run = run_message_latency;
-  return probe;
-}
-
-Probe bandwidth_probe() {
-  Probe probe =
-      message_probe("comm.bandwidth",
-                    "Bandwidth of messages of 1 MiB between ranks on the nearest two PUs: the "
-                    "receiver copies out of the sender's memory");
-  probe.unit = "B/s";
-  probe.better = Better::higher;
-  probe.limit_how =
-      "memcpy of 1 MiB inside one rank, measured in turn: a message has to be copied at least "
-      "once; "
-      "the cost of fetching from another core's cache is not in it";
-  probe.run = run_message_bandwidth;
   return probe;
 }
 
 }  // namespace
 
 std::vector<Probe> comm_probes(const core::Topology&) {
-  return {message_latency_probe(), bandwidth_probe(),
+  Probe latency = message_probe(
+      "comm.latency", "Half a round trip of 8 bytes between ranks on the nearest two PUs");
+  latency.limit_how = "a line that goes to and fro between the same two PUs, measured in turn";
+  latency.run = run_message_latency;
+  Probe bandwidth = message_probe(
+      "comm.bandwidth",
+      "Bandwidth of messages of 1 MiB between ranks on the nearest two PUs: the receiver copies "
+      "out of the sender's memory");
+  bandwidth.unit = "B/s";
+  bandwidth.better = Better::higher;
+  bandwidth.limit_how =
+      "memcpy of 1 MiB inside one rank, measured in turn: a message has to be copied at least "
+      "once; the cost of fetching from another core's cache is not in it";
+  bandwidth.run = run_message_bandwidth;
+  return {latency, bandwidth,
           collective_probe("comm.barrier", "A barrier of ranks on all PUs, at most 16", barriers),
           collective_probe("comm.all_reduce",
                            "The sum of one number of each rank on all PUs, at most 16", sums),

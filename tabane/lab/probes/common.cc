@@ -34,6 +34,11 @@ std::uint64_t usable_memory(const core::Topology& topology) {
   return bytes == 0 ? free : std::min(bytes, free);
 }
 
+// What represents a cache of which so many bytes are stated.
+std::uint64_t set_in_cache(std::uint64_t stated_bytes) {
+  return std::min(stated_bytes / 2, kMostInCache);
+}
+
 }  // namespace
 
 unsigned home_pu(const ProbeContext& context) {
@@ -50,15 +55,13 @@ std::vector<unsigned> one_pu_per_core(const core::Topology& topology) {
 }
 
 core::MeasureOptions measure_options(const ProbeContext& context, double seconds) {
-  core::MeasureOptions options;
-  options.budget_seconds = seconds;
-  options.confidence_target = 0.003;
-  options.min_epochs = context.quick() ? 3 : 5;
-  options.max_epochs = 101;
-  options.warmup_epochs = 1;
-  options.min_epoch_seconds = 100e-6;
-  options.most_tries = 5;
-  return options;
+  return {.confidence_target = 0.003,
+          .budget_seconds = seconds,
+          .min_epochs = context.quick() ? 3 : 5,
+          .max_epochs = 101,
+          .warmup_epochs = 1,
+          .min_epoch_seconds = 100e-6,
+          .most_tries = 5};
 }
 
 core::MeasureOptions parallel_options(const ProbeContext& context, double seconds,
@@ -69,10 +72,6 @@ core::MeasureOptions parallel_options(const ProbeContext& context, double second
 }
 
 std::string base_pages() { return core::format_bytes(core::page_bytes()) + " pages"; }
-
-std::uint64_t set_in_cache(std::uint64_t stated_bytes) {
-  return std::min(stated_bytes / 2, kMostInCache);
-}
 
 std::vector<MemoryLevel> memory_levels(const core::Topology& topology) {
   std::vector<MemoryLevel> levels;
@@ -130,9 +129,8 @@ double memory_allowance() {
   double bytes = *usable / 6;
   for (const auto resource : {RLIMIT_AS, RLIMIT_DATA}) {
     rlimit limit{};
-    if (getrlimit(resource, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY) {
+    if (getrlimit(resource, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY)
       bytes = std::min(bytes, static_cast<double>(limit.rlim_cur) / 4);
-    }
   }
   return bytes;
 }

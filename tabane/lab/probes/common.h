@@ -8,9 +8,9 @@
 #include <string_view>
 #include <vector>
 
+#include "tabane/core/clock.h"
 #include "tabane/core/error.h"
 #include "tabane/core/measurement.h"
-#include "tabane/core/placement.h"
 #include "tabane/core/threads.h"
 #include "tabane/lab/probe.h"
 #include "tabane/lab/record/record.h"
@@ -47,18 +47,15 @@ struct MemoryLevel {
   bool is_own() const { return name == "l1" || name == "l2"; }  // a core's; others are shared
 };
 
-// What represents a cache of which so many bytes are stated: half of them, but at most 16 MiB. A
-// virtual machine may state the cache of its host and get a small part of it.
-std::uint64_t set_in_cache(std::uint64_t stated_bytes);
-
-// set_in_cache() of each cache (and at least twice the level before it), and for DRAM twelve times
-// the last level cache, so that each of a triad's three streams is four times what a core can
-// reach, which is 128 MiB at most, whatever is stated: for every core, also when all work, as the
-// first of them may work alone, and virtual machines do not report which cores share a cache; but
-// then at most six times those 128 MiB. Without known caches: l1 as 16 KiB and dram as 256 MiB. The
-// DRAM sets of a core, and those of all cores together, are cut to a sixth of the memory, on this
-// machine of what may be used of it now; below twice the last caches, most of what they ask for
-// would come from there: then the level is impossible.
+// Of each cache half of what is stated, but at most 16 MiB, as a virtual machine may state the
+// cache of its host and get a small part of it (and at least twice the level before it); for DRAM
+// twelve times the last level cache, so that each of a triad's three streams is four times what a
+// core can reach, which is 128 MiB at most, whatever is stated: for every core, also when all work,
+// as the first of them may work alone, and virtual machines do not report which cores share a
+// cache; but then at most six times those 128 MiB. Without known caches: l1 as 16 KiB and dram as
+// 256 MiB. The DRAM sets of a core, and those of all cores together, are cut to a sixth of the
+// memory, on this machine of what may be used of it now; below twice the last caches, most of what
+// they ask for would come from there: then the level is impossible.
 std::vector<MemoryLevel> memory_levels(const core::Topology& topology);
 
 // Those of this survey: decided once, before its own memory leaves less. When quick, at most half
@@ -103,6 +100,13 @@ void describe_device_transfers(View& view, const Record& record);
 
 // The samples times a factor.
 std::vector<double> scaled(std::vector<double> samples, double factor);
+
+double seconds_of(const auto& work) {
+  core::Clock& clock = core::tick_clock();
+  const double begin = clock.now();
+  work();
+  return clock.now() - begin;
+}
 
 // Adds the median of the samples and its interval.
 void add_point(Curve& curve, double x, const std::vector<double>& samples);

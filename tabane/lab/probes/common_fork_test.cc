@@ -1,11 +1,46 @@
 #include "tabane/lab/probes/common.h"
 
 #include <gtest/gtest.h>
+#include <sys/wait.h>
 
+#include <cerrno>
 #include <set>
+
+#include "tabane/lab/probes/run_probe_test.h"
 
 namespace tabane::lab {
 namespace {
+
+// ---- what holds for the probes of all families that bind threads, place memory or fork ----
+
+constexpr const char* kHere[] = {
+    "clock.skew",   "clock.core_rate", "comm.latency", "core_to_core.latency", "numa.bandwidth",
+    "numa.latency", "fork.cost",       "fork.tree",    "thread.create",        "page_fault.rate"};
+
+TEST(Probes, StopWhenAskedToAndLeaveNoChildBehind) {
+  for (const std::string name : kHere) {
+    try {
+      run_probe(all_probes, name, true, 0.02, this_machine(), 2);
+      ADD_FAILURE() << name;
+    } catch (const Stopped&) {
+    } catch (const NotHere&) {
+      const bool can_be = name.starts_with("numa.") || this_machine().pus().size() < 2;
+      EXPECT_TRUE(can_be) << name;
+    }
+  }
+  EXPECT_THROW(run_probe(latency_probes, "memory.latency", true, 0.05, this_machine(), 2), Stopped);
+  errno = 0;
+  EXPECT_EQ(waitpid(-1, nullptr, WNOHANG), -1);
+  EXPECT_EQ(errno, ECHILD);
+}
+
+TEST(Probes, AreNotHereOnAnotherMachine) {
+  const auto other = core::Topology::synthetic("pack:2 core:2 pu:1");
+  for (const char* name : kHere)
+    EXPECT_THROW(run_probe(all_probes, name, true, 0.02, other), NotHere) << name;
+}
+
+// ---- what they decide alike ----
 
 TEST(OnePuPerCore, LeavesOutTheSecondPusOfCores) {
   const auto topology = core::Topology::synthetic("pack:2 core:4 pu:2");

@@ -94,11 +94,9 @@ void run_operation_latency(const Probe& probe, ProbeContext& context,
        {"cycle", [](std::uint64_t iterations) { core::run_add_chain(iterations * kChain); }}},
       options);
   const auto least = [](const core::Series& one) { return std::ranges::min(one.samples); };
-  Result result = probe.result();
-  result.details["operand"] = "double";
-  result.details["chain"] = "each operation needs the result of the one before";
-  set_samples(result, {least(series[0]) / least(series[1])});
-  context.report(std::move(result));
+  context.report(probe.result(
+      {least(series[0]) / least(series[1])},
+      {{"operand", "double"}, {"chain", "each operation needs the result of the one before"}}));
 }
 
 Probe latency_probe(const char* operation, void (*operation_chain)(std::uint64_t)) {
@@ -130,13 +128,13 @@ void measure_peak(const Probe& probe, ProbeContext& context, unsigned pu, std::s
       {{probe.name, core::repeat([&] { flops = simd::peak_fma<double>(kPeakIterations); })},
        {"cycle", core::repeat([] { core::run_add_chain(kAdds); })}},
       measure_options(context, context.budget_seconds() / 2));
-  Result result = probe.result();
-  result.details["simd_target"] = simd::target_name();
-  const double cycle = series[1].median() / kAdds;
-  result.details["flops_per_cycle"] = static_cast<double>(flops) / series[0].median() * cycle;
+  const double per_cycle =
+      static_cast<double>(flops) / series[0].median() * series[1].median() / kAdds;
+  Result result =
+      probe.result(rates(series[0], static_cast<double>(flops)),
+                   {{"simd_target", simd::target_name()}, {"flops_per_cycle", per_cycle}});
   result.name = std::move(name);
   result.what = std::move(what);
-  set_samples(result, rates(series[0], static_cast<double>(flops)));
   context.report(std::move(result));
 }
 
@@ -179,28 +177,26 @@ void run_peak_machine(const Probe& probe, ProbeContext& context) {
 }  // namespace
 
 std::vector<Probe> compute_probes(const core::Topology&) {
-  std::vector<Probe> probes = {latency_probe("add", add_chain), latency_probe("mul", mul_chain),
-                               latency_probe("fma", fma_chain)};
-  Probe core{.name = "peak.fma.core",
-             .what = "double operations a second of one core, multiply-adds on registers only",
-             .unit = "FLOP/s",
-             .better = Better::higher,
-             .version = 2,
-             .seconds = 1,
-             .quick_seconds = 0.3,
-             .run = run_peak_core};
-  Probe machine{.name = "peak.fma.machine",
-                .what = "the same on one PU of every usable core at once",
-                .unit = "FLOP/s",
-                .better = Better::higher,
-                .limit_how = "cores × one core alone, measured in turn",
-                .version = 2,
-                .seconds = 1,
-                .quick_seconds = 0.3,
-                .run = run_peak_machine};
-  probes.push_back(core);
-  probes.push_back(machine);
-  return probes;
+  return {latency_probe("add", add_chain),
+          latency_probe("mul", mul_chain),
+          latency_probe("fma", fma_chain),
+          {.name = "peak.fma.core",
+           .what = "double operations a second of one core, multiply-adds on registers only",
+           .unit = "FLOP/s",
+           .better = Better::higher,
+           .version = 2,
+           .seconds = 1,
+           .quick_seconds = 0.3,
+           .run = run_peak_core},
+          {.name = "peak.fma.machine",
+           .what = "the same on one PU of every usable core at once",
+           .unit = "FLOP/s",
+           .better = Better::higher,
+           .limit_how = "cores × one core alone, measured in turn",
+           .version = 2,
+           .seconds = 1,
+           .quick_seconds = 0.3,
+           .run = run_peak_machine}};
 }
 
 // ladder: from a plain loop to the shipped kernel.
@@ -250,11 +246,9 @@ void run_ladder(const Probe& probe, ProbeContext& context) {
   WorkingSet& set = core_set(context, l1);
   const auto climbs = [](const Kernel& kernel) { return !rungs_of(kernel.name).empty(); };
   const double rungs = static_cast<double>(simd::ladder().size());
-  Rows rows;
-  rows.columns = {"kernel"};
-  for (const simd::Rung& rung : rungs_of(simd::ladder().front().kernel)) {
+  Rows rows{{"kernel"}, {}};
+  for (const simd::Rung& rung : rungs_of(simd::ladder().front().kernel))
     rows.columns.emplace_back(rung.variant);
-  }
   rows.columns.emplace_back("limit");
   for (const Kernel& kernel : vector_kernels()) {
     if (!climbs(kernel)) continue;
@@ -262,10 +256,11 @@ void run_ladder(const Probe& probe, ProbeContext& context) {
     rows.rows.push_back(
         ladder_row(kernel, l1, set, context, context.budget_seconds() / (2 * rungs)));
   }
-  View table{.name = "ladder", .title = probe.what, .content = std::move(rows)};
-  table.details["working_set_bytes"] = l1.core_bytes;
-  table.details["simd_target"] = simd::target_name();
-  context.report(std::move(table));
+  context.report(
+      View{.name = "ladder",
+           .title = probe.what,
+           .details = {{"working_set_bytes", l1.core_bytes}, {"simd_target", simd::target_name()}},
+           .content = std::move(rows)});
   context.report(
       {.name = "ladder.chart", .title = "tabane's vector loops, step by step", .content = Bars()},
       describe_ladder_chart);
@@ -294,10 +289,8 @@ std::string note_of(const Rows& table, bool shares) {
   if (text.empty()) text = "No kernel was measured at both ends of the ladder.";
   return fmt::format(
       "What each step of the optimisation of tabane's own loops brings on one core, with the data "
-      "in "
-      "L1{}. Plain loop: as the compiler makes it, additions in order. One accumulator: vectors "
-      "with "
-      "one running sum. Unrolled: four of them. Shipped: the loop of tabane's library. {}",
+      "in L1{}. Plain loop: as the compiler makes it, additions in order. One accumulator: vectors "
+      "with one running sum. Unrolled: four of them. Shipped: the loop of tabane's library. {}",
       shares ? ", as a share of what the machine allows" : "", text);
 }
 

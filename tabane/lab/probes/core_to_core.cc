@@ -248,18 +248,14 @@ class PairMeter {
   bool bind_pages_;
 };
 
-int epochs_for(double budget_seconds, std::size_t plays, double epoch_seconds) {
-  const double epochs = budget_seconds / static_cast<double>(plays) / epoch_seconds;
-  return std::clamp(static_cast<int>(epochs) - kWarmUpEpochs, kFewestEpochs, kMostEpochs);
-}
-
 // Epochs a pair such that `plays` plays fill the budget, from one pair played at the beginning.
 int plan_epochs(PairMeter& matrix, ProbeContext& context, std::size_t plays) {
   const PuPair farthest{0, static_cast<unsigned>(matrix.pus().size() - 1)};
   const std::vector<Cell> trial = matrix.play({&farthest, 1}, kFewestEpochs);
   if (trial.front().ns.empty()) return kFewestEpochs;
   const double epoch_seconds = core::median(trial.front().ns) * 1e-9 * 2 * kRoundTrips;
-  return epochs_for(context.budget_seconds(), plays, epoch_seconds);
+  const double epochs = context.budget_seconds() / static_cast<double>(plays) / epoch_seconds;
+  return std::clamp(static_cast<int>(epochs) - kWarmUpEpochs, kFewestEpochs, kMostEpochs);
 }
 
 void play_serially(PairMeter& matrix, ProbeContext& context) {
@@ -306,9 +302,7 @@ double play_in_rounds(PairMeter& matrix, ProbeContext& context) {
 }
 
 Matrix empty_table(const std::vector<core::Pu>& pus) {
-  Matrix table;
-  table.unit = "ns";
-  table.row_axis = table.column_axis = "PU";
+  Matrix table{.unit = "ns", .row_axis = "PU", .column_axis = "PU"};
   for (const core::Pu& pu : pus) table.rows.push_back(std::to_string(pu.os_index));
   table.columns = table.rows;
   table.values.assign(pus.size(), std::vector<std::optional<double>>(pus.size()));
@@ -334,9 +328,7 @@ std::string note_of(const Matrix& matrix, const std::vector<PairValue>& pairs) {
   const std::string middle = show(core::median(values), matrix.unit);
   if (pairs.size() <= 2)
     return fmt::format("A line of memory goes from one PU to the other in {}.", middle);
-  const auto [near, far] =
-      std::minmax_element(pairs.begin(), pairs.end(),
-                          [](const PairValue& a, const PairValue& b) { return a.value < b.value; });
+  const auto [near, far] = std::ranges::minmax_element(pairs, {}, &PairValue::value);
   return fmt::format(
       "A line of memory goes from PU to PU in {} at the median. The nearest pair, {} and {}, needs "
       "{}. The farthest, {} and {}, needs {}, {:.3g} times as long. PUs are in topology order, "
@@ -456,15 +448,7 @@ void describe_core_to_core(View& view, const Record&) {
 
 std::vector<Probe> core_to_core_probes(const core::Topology& topology) {
   const std::size_t pus = topology.pus().size();
-  Probe probe;
-  probe.name = "core_to_core.latency";
-  probe.what = "Time that a cache line takes from one PU to another: median over the pairs";
-  probe.unit = "ns";
-  probe.better = Better::lower;
-  probe.version = 2;
-  probe.seconds = std::clamp(2 * least_seconds(pus, pus > kMostSerialPus), 1.0, 20.0);
-  probe.quick_seconds = 0.6;
-  probe.run = [](const Probe& about, ProbeContext& context) {
+  const auto run = [](const Probe& probe, ProbeContext& context) {
     require_this_machine(context);
     const std::span<const core::Pu> usable = context.topology().pus();
     if (usable.size() < 2) throw NotHere("one usable PU: there is no second one to talk to");
@@ -474,9 +458,16 @@ std::vector<Probe> core_to_core_probes(const core::Topology& topology) {
           usable, context.quick(),
           context.budget_seconds() * static_cast<double>(context.pass().count) / 2);
     });
-    run_core_to_core(about, context, plan);
+    run_core_to_core(probe, context, plan);
   };
-  return {probe};
+  return {{.name = "core_to_core.latency",
+           .what = "Time that a cache line takes from one PU to another: median over the pairs",
+           .unit = "ns",
+           .better = Better::lower,
+           .version = 2,
+           .seconds = std::clamp(2 * least_seconds(pus, pus > kMostSerialPus), 1.0, 20.0),
+           .quick_seconds = 0.6,
+           .run = run}};
 }
 
 }  // namespace tabane::lab

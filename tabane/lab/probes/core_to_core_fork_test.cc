@@ -155,18 +155,6 @@ TEST(CoreToCoreLatency, MeasuresTheSameMatrixInRounds) {
   EXPECT_TRUE(run.result("core_to_core.latency").details.contains("interference"));
 }
 
-TEST(CoreToCoreLatency, StopsWhenAskedTo) {
-  if (this_machine().pus().size() < 2) GTEST_SKIP() << "one usable PU";
-  EXPECT_THROW(
-      run_probe(core_to_core_probes, "core_to_core.latency", true, 0.05, this_machine(), 1),
-      Stopped);
-}
-
-TEST(CoreToCoreLatency, BindsNothingOnAnotherMachine) {
-  EXPECT_THROW(run_probe(core_to_core_probes, "core_to_core.latency", true, 0.05, example()),
-               NotHere);
-}
-
 }  // namespace
 
 }  // namespace tabane::lab

@@ -4,11 +4,11 @@
 
 #include <algorithm>
 #include <bit>
-#include <chrono>
 #include <cstring>
 #include <functional>
 
 #include "tabane/core/statistics.h"
+#include "tabane/lab/probes/common.h"
 
 namespace tabane::lab {
 namespace {
@@ -28,13 +28,6 @@ constexpr int kFewestSamples = 3;              // samples
 constexpr std::size_t kReads = 16;             // vectors that an item reads
 constexpr std::size_t kReadGroup = 256;        // items
 constexpr double kLaunchSeconds = 5e-3;        // timed at once, beside which a start is little
-
-double seconds_of(const auto& work) {
-  using Clock = std::chrono::steady_clock;
-  const auto begin = Clock::now();
-  work();
-  return std::chrono::duration<double>(Clock::now() - begin).count();
-}
 
 // Times of the work after a run that does not count.
 std::vector<double> times_of(double budget, const auto& work) {

@@ -104,14 +104,13 @@ const Json& ask(ProbeContext& context) {
 void report_figures(const Probe& probe, ProbeContext& context, const std::string& name,
                     const Json& device) {
   for (const Json& figure : device["figures"]) {
-    Result result = probe.result();
-    result.name = fmt::format("{}.{}", name, figure["name"].get<std::string>());
+    Result result =
+        probe.result(figure["samples"].get<std::vector<double>>(), {{"device", device["about"]}});
+    result.name = fmt::format("{}.{}", name, figure["name"].text());
     result.what = figure["what"].text();
     result.unit = figure["unit"].text();
     result.better = figure["lower"].get<bool>() ? Better::lower : Better::higher;
-    result.details["device"] = device["about"];
     if (const std::string& how = figure["how"].text(); !how.empty()) result.details["type"] = how;
-    set_samples(result, figure["samples"].get<std::vector<double>>());
     context.report(std::move(result));
   }
 }
@@ -208,8 +207,7 @@ std::string note_of(const Record& record, std::size_t device) {
 
 void describe_devices(View& view, const Record& record) {
   const std::vector<std::string> devices = devices_of(record);
-  Rows rows;
-  rows.columns = {"figure"};
+  Rows rows{{"figure"}, {}};
   view.note = "Measured through OpenCL, each device alone, in a process of its own.";
   for (std::size_t i = 0; i < devices.size(); ++i) {
     rows.columns.push_back(fmt::format("device {}", i));

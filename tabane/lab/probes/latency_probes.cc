@@ -41,49 +41,38 @@ std::vector<std::size_t> loader_counts(std::size_t others) {
   return counts;
 }
 
-// The last thread of the sets follows the cycle; the first k load the memory as long as it does.
-class LoadedChase {
- public:
-  LoadedChase(MachineSets& sets, Chase& chase) : sets_(sets), chase_(chase) {}
-
-  // rates: what the loaders get from memory together, B/s, one a sample.
-  core::Contender with(std::size_t loaders, const Loop& loop, std::vector<double>& rates) {
-    core::Contender contender{.name = loop.name, .work = {}};
-    contender.timed = [this, loaders, &loop, &rates](std::uint64_t iterations) {
-      return sample(loaders, loop, iterations, rates);
-    };
-    return contender;
-  }
-
- private:
-  double sample(std::size_t loaders, const Loop& loop, std::uint64_t loads,
-                std::vector<double>& rates) {
+// The last thread of the sets follows the cycle; the first `loaders` load the memory as long as it
+// does. rates: what these get from memory together, B/s, one a sample.
+core::Contender loaded_chase(MachineSets& sets, Chase& chase, std::size_t loaders, const Loop& loop,
+                             std::vector<double>& rates) {
+  core::Contender contender{.name = loop.name, .work = {}};
+  contender.timed = [&sets, &chase, &loop, &rates, loaders](std::uint64_t loads) {
     std::vector<core::Work> passes;
     std::vector<std::uint64_t> done(loaders);
     std::vector<std::size_t> threads;
     for (std::size_t i = 0; i < loaders; ++i) {
-      passes.push_back(loop.on(sets_[i]));
+      passes.push_back(loop.on(sets[i]));
       threads.push_back(i);
     }
-    const std::size_t follower = sets_.size() - 1;
-    threads.push_back(follower);
+    threads.push_back(sets.size() - 1);
     double whole = 0;
     const double seconds = follow_under_load(
-        chase_, loads, sets_.pool(), threads, follower,
+        chase, loads, sets.pool(), threads, threads.back(),
         [&](std::size_t i) {
           passes[i](1);
           ++done[i];
         },
         &whole);
     const auto all = std::accumulate(done.begin(), done.end(), std::uint64_t{0});
-    if (loaders > 0) rates.push_back(static_cast<double>(all) * loop.bytes(sets_.front()) / whole);
+    if (loaders > 0) rates.push_back(static_cast<double>(all) * loop.bytes(sets.front()) / whole);
     return seconds;
-  }
+  };
+  return contender;
+}
 
-  MachineSets& sets_;
-  Chase& chase_;
-};
-
+// One core follows a random cycle through memory while k others read from memory, or copy in it:
+// how latency grows, and what the others get. source: the loaded-latency mode of Intel's Memory
+// Latency Checker.
 void run_loaded(const Probe& probe, ProbeContext& context) {
   const auto& levels = memory_levels(context);
   const MemoryLevel& dram = levels.back();
@@ -93,14 +82,14 @@ void run_loaded(const Probe& probe, ProbeContext& context) {
   Chase* chase = nullptr;
   sets.on_thread(sets.size() - 1, [&] { chase = &memory_chase(context); });
   const auto counts = loader_counts(sets.size() - 1);
-  LoadedChase loaded(sets, *chase);
   std::vector<std::vector<double>> moved(counts.size() * std::size(kLoadsOfMemory));
   std::vector<Loop> loops;
   for (const Mix mix : kLoadsOfMemory) loops.push_back(best_on_machine(context, dram, sets, mix));
   std::vector<core::Contender> contenders;
   for (std::size_t m = 0; m < loops.size(); ++m)
     for (std::size_t i = 0; i < counts.size(); ++i)
-      contenders.push_back(loaded.with(counts[i], loops[m], moved[m * counts.size() + i]));
+      contenders.push_back(
+          loaded_chase(sets, *chase, counts[i], loops[m], moved[m * counts.size() + i]));
   core::MeasureOptions options =
       measure_options(context, context.budget_seconds() / static_cast<double>(contenders.size()));
   options.min_epoch_seconds = 2e-3;  // loaders must have begun, and a pass takes a millisecond
@@ -110,8 +99,8 @@ void run_loaded(const Probe& probe, ProbeContext& context) {
   Curves rate{{"other cores at work", "", false}, {"bandwidth of the others", "B/s", false}, {}};
   for (std::size_t m = 0; m < loops.size(); ++m) {
     const std::string name = m == 0 ? "others read" : "others copy";
-    latency.series.push_back({.name = name, .x = {}, .y = {}});
-    rate.series.push_back({.name = name, .x = {}, .y = {}});
+    latency.series.push_back({.name = name});
+    rate.series.push_back({.name = name});
     for (std::size_t i = 0; i < counts.size(); ++i) {
       const std::size_t at = m * counts.size() + i;
       if (disturbed(series[at])) continue;
@@ -123,10 +112,10 @@ void run_loaded(const Probe& probe, ProbeContext& context) {
     }
   }
   Result result = probe.result();
-  result.details["bytes"] = chase->sizes().back();
-  result.details["others"] = counts.back();
-  result.details["others_do"] = "read memory of their own";
-  result.details["alone_ns"] = 1e9 * series.front().median();
+  result.details = {{"bytes", chase->sizes().back()},
+                    {"others", counts.back()},
+                    {"others_do", "read memory of their own"},
+                    {"alone_ns", 1e9 * series.front().median()}};
   const core::Series& all_at_work = series[counts.size() - 1];
   refuse_disturbed(result, all_at_work, scaled(all_at_work.samples, 1e9));
   context.report(std::move(result));
@@ -166,21 +155,6 @@ void describe_loaded_latency(View& view, const Record&) {
       "A load from memory takes {} alone, {}. Where the curve bends upwards, "
       "more cores only wait for each other.",
       show(curves.series.front().y.front(), curves.y.unit), join(parts));
-}
-
-// One core follows a random cycle through memory while k others read from memory, or copy in it:
-// how latency grows, and what the others get. source: the loaded-latency mode of Intel's Memory
-// Latency Checker.
-Probe loaded_latency_probe(const core::Topology&) {
-  Probe probe;
-  probe.name = "memory.latency.loaded";
-  probe.what = "Latency of a dependent load from memory while all other cores read from it";
-  probe.unit = "ns";
-  probe.better = Better::lower;
-  probe.seconds = 2.5;
-  probe.quick_seconds = 0.6;
-  probe.run = run_loaded;
-  return probe;
 }
 
 namespace {
@@ -307,13 +281,11 @@ void report_size(ProbeContext& context, const Probe& probe, const std::string& l
   const auto at = std::ranges::find(chase.sizes(), bytes);
   if (at == chase.sizes().end()) return;
   const Measured& point = points[static_cast<std::size_t>(at - chase.sizes().begin())];
-  Result result = probe.result();
+  Result result = probe.result(point.ns, details);
   result.name = probe.name + "." + level;
-  result.what = "Latency of a dependent load from " +
-                (level == "dram" ? std::string("main memory") : "the " + level + " cache") + ", " +
-                details.at(detail::kPageSize).get<std::string>();
-  set_samples(result, point.ns);
-  result.details = details;
+  result.what = fmt::format("Latency of a dependent load from {}, {}",
+                            level == "dram" ? "main memory" : "the " + level + " cache",
+                            details.at(detail::kPageSize).text());
   result.details["bytes"] = bytes;
   if (point.cycles) result.details["core_cycles"] = *point.cycles;
   context.report(std::move(result));
@@ -418,17 +390,22 @@ void describe_latency(View& view, const Record& record) {
   view.note += mark_caches(record, curves);
 }
 
-std::vector<Probe> latency_probes(const core::Topology& topology) {
-  Probe probe;
-  probe.name = "memory.latency";
-  probe.what = "Latency of a dependent load";
-  probe.unit = "ns";
-  probe.better = Better::lower;
-  probe.version = 3;
-  probe.seconds = 9;
-  probe.quick_seconds = 2;
-  probe.run = run_memory_latency;
-  return {probe, loaded_latency_probe(topology)};
+std::vector<Probe> latency_probes(const core::Topology&) {
+  return {{.name = "memory.latency",
+           .what = "Latency of a dependent load",
+           .unit = "ns",
+           .better = Better::lower,
+           .version = 3,
+           .seconds = 9,
+           .quick_seconds = 2,
+           .run = run_memory_latency},
+          {.name = "memory.latency.loaded",
+           .what = "Latency of a dependent load from memory while all other cores read from it",
+           .unit = "ns",
+           .better = Better::lower,
+           .seconds = 2.5,
+           .quick_seconds = 0.6,
+           .run = run_loaded}};
 }
 
 }  // namespace tabane::lab

@@ -39,6 +39,14 @@ const MemoryLevel& level_named(const std::string& name, ProbeContext& context) {
   return *std::ranges::find(levels, name, &MemoryLevel::name);
 }
 
+Json bandwidth_details(std::uint64_t bytes, std::size_t cores, const Loop& loop) {
+  return {{"working_set_bytes", bytes},
+          {"cores", cores},
+          {"loop", loop.name},
+          {"counting", kCounting},
+          {"simd_target", simd::target_name()}};
+}
+
 // ---- one core ----
 
 // What is measured in turn at a level: the roofs of every mix that is asked for, multiply-adds on
@@ -82,7 +90,7 @@ class CoreVisit {
   bool is_asked(Mix mix) const {
     if (find(probes_, bandwidth_name(mix, level_, "core")) != nullptr) return true;
     return std::ranges::any_of(vector_kernels(), [&](const Kernel& kernel) {
-      return kernel.mix == mix && find(probes_, kernel_name(kernel, level_)) != nullptr;
+      return kernel.mix == mix && is_asked(kernel);
     });
   }
 
@@ -114,15 +122,9 @@ class CoreVisit {
 
   Result bandwidth(const Probe& probe, Mix mix) const {
     const auto [loop, series] = roof(mix);
-    Result result = probe.result();
-    result.details["working_set_bytes"] = level_.core_bytes;
-    result.details["cores"] = 1;
-    result.details["loop"] = loop->name;
-    result.details["counting"] = kCounting;
-    result.details["simd_target"] = simd::target_name();
-    if (level_.is_memory()) result.details[kGainOfHalf] = gain_of_half(context_, level_, set_);
-    set_samples(result, rates(*series, loop->bytes(set_)));
-    return result;
+    Json details = bandwidth_details(level_.core_bytes, 1, *loop);
+    if (level_.is_memory()) details[kGainOfHalf] = gain_of_half(context_, level_, set_);
+    return probe.result(rates(*series, loop->bytes(set_)), std::move(details));
   }
 
   // The roofline in each round: what moves and what computes as long as the kernel must.
@@ -138,14 +140,13 @@ class CoreVisit {
     std::vector<double> limit;
     for (std::size_t i = 0; i < moving->samples.size(); ++i)
       limit.push_back(amount / std::max(moving->samples[i], fmas * series_[fma_].samples[i]));
-    Result result = probe.result();
-    result.details["level"] = level_.name;
-    result.details["elements"] = set_.elements(kernel.mix);
-    result.details["roof"] = best->name;
-    result.details[detail::kFlopsPerElement] = kernel.flops;
-    result.details[detail::kBytesPerElement] = bytes_of(kernel.mix);
-    result.details["simd_target"] = simd::target_name();
-    set_samples(result, rates(series_[kernels_.at(kernel.name)], amount));
+    Result result = probe.result(rates(series_[kernels_.at(kernel.name)], amount),
+                                 {{"level", level_.name},
+                                  {"elements", set_.elements(kernel.mix)},
+                                  {"roof", best->name},
+                                  {detail::kFlopsPerElement, kernel.flops},
+                                  {detail::kBytesPerElement, bytes_of(kernel.mix)},
+                                  {"simd_target", simd::target_name()}});
     set_limit(result, probe.limit_how, std::move(limit));
     return result;
   }
@@ -225,11 +226,7 @@ void run_on_machine(std::span<const Probe> probes, const MemoryLevel& level,
   const std::size_t step = level.is_own() ? 2 : 1;
   for (std::size_t i = 0; i < asked.size(); ++i) {
     Result result = asked[i]->result();
-    result.details["working_set_bytes"] = level.machine_bytes * cores;
-    result.details["cores"] = cores;
-    result.details["loop"] = loops[i].name;
-    result.details["counting"] = kCounting;
-    result.details["simd_target"] = simd::target_name();
+    result.details = bandwidth_details(level.machine_bytes * cores, cores, loops[i]);
     result.details[detail::kSynchronisation] = kStartedTogether;
     if (level.is_memory()) result.details[kGainOfHalf] = gain_of_half(context, level, sets);
     const double bytes = loops[i].bytes(sets.front()) * static_cast<double>(cores);

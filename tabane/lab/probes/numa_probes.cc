@@ -87,8 +87,7 @@ std::uint64_t bounded_bytes(const Nodes& nodes, std::uint64_t wanted) {
 std::optional<core::Region> region_on(const Nodes& nodes, std::size_t column, std::uint64_t bytes,
                                       core::PageSize pages) {
   // On one node every page is local, so nothing need be bound that a container might refuse.
-  core::MemoryOptions options;
-  options.pages = pages;
+  core::MemoryOptions options{.pages = pages};
   if (nodes.columns.size() == 1) return core::Region(bytes, options);
   if (node_limit(nodes.columns[column]) < bytes) return std::nullopt;
   try {
@@ -111,8 +110,6 @@ std::optional<double> share_on(const core::Region& region, unsigned node) {
   return static_cast<double>(there->second) / static_cast<double>(all);
 }
 
-Json or_null(const std::optional<double>& value) { return value ? Json(*value) : Json(nullptr); }
-
 void keep_lowest(std::optional<double>& lowest, const std::optional<double>& value) {
   if (value && (!lowest || *value < *lowest)) lowest = value;
 }
@@ -123,15 +120,26 @@ const char* title(const Nodes& nodes, const char* between, const char* of_one) {
 }
 
 Matrix to_table(const Nodes& nodes, std::string unit, Better better, Cells values) {
-  Matrix table;
-  table.unit = std::move(unit);
-  table.better = better;
-  for (const core::NumaNode& node : nodes.rows)
-    table.rows.push_back("node " + std::to_string(node.os_index));
-  for (const core::NumaNode& node : nodes.columns)
-    table.columns.push_back("node " + std::to_string(node.os_index));
-  table.values = std::move(values);
-  return table;
+  const auto names_of = [](const std::vector<core::NumaNode>& all) {
+    std::vector<std::string> names;
+    for (const core::NumaNode& node : all) names.push_back(fmt::format("node {}", node.os_index));
+    return names;
+  };
+  return {.unit = std::move(unit),
+          .better = better,
+          .rows = names_of(nodes.rows),
+          .columns = names_of(nodes.columns),
+          .values = std::move(values)};
+}
+
+// below: the name of the probe.
+View view_of(const Probe& probe, const char* below, const char* title, const Json& details,
+             Matrix matrix) {
+  return {.name = probe.name + below,
+          .title = title,
+          .version = probe.version,
+          .details = details,
+          .content = std::move(matrix)};
 }
 
 std::vector<double> local_cells(const Nodes& nodes, const Cells& cells) {
@@ -165,11 +173,10 @@ std::optional<double> farthest(const Cells& ratios, bool greatest) {
 }
 
 double seconds_to_write(core::Region& region) {
-  core::Clock& clock = core::tick_clock();
-  const double begin = clock.now();
-  simd::generate(region.as<double>());
-  core::keep(region.data());
-  return clock.now() - begin;
+  return seconds_of([&] {
+    simd::generate(region.as<double>());
+    core::keep(region.data());
+  });
 }
 
 // Seconds from the first start to the last end with a part of the region for each PU.
@@ -253,23 +260,17 @@ void run_node_bandwidth(const Probe& probe, ProbeContext& context) {
 
   Json details = {{"bytes", bytes},
                   {"access", "written from the first PU of the row's node"},
-                  {"lowest_share_of_pages_on_node", or_null(found.lowest_share)}};
-  const auto report = [&](const std::string& suffix, const char* shown_as, Cells values,
+                  {"lowest_share_of_pages_on_node", found.lowest_share}};
+  const auto report = [&](const char* below, const char* title, Cells values,
                           ProbeContext::Describe* describe = nullptr) {
-    context.report(View{.name = probe.name + suffix,
-                        .title = shown_as,
-                        .version = probe.version,
-                        .details = details,
-                        .content = to_table(nodes, "B/s", Better::higher, std::move(values))},
+    context.report(view_of(probe, below, title, details,
+                           to_table(nodes, "B/s", Better::higher, std::move(values))),
                    describe);
   };
   if (!found.local_samples.empty()) {
-    Result result = probe.result();
-    set_samples(result, found.local_samples);
-    result.details = details;
+    Result result = probe.result(found.local_samples, details);
     result.details["first_pass"] = core::median(local_cells(nodes, found.first));
-    result.details["lowest_ratio_to_local"] =
-        or_null(farthest(ratios_to_local(nodes, found.second), false));
+    result.details["lowest_ratio_to_local"] = farthest(ratios_to_local(nodes, found.second), false);
     context.report(std::move(result));
   }
   report(".first",
@@ -391,39 +392,31 @@ void run_node_latency(const Probe& probe, ProbeContext& context) {
   });
 
   Cells ratios = ratios_to_local(nodes, latency);
-  Json details = {{"bytes", bytes}, {"lowest_share_of_pages_on_node", or_null(lowest_share)}};
+  Json details = {{"bytes", bytes}, {"lowest_share_of_pages_on_node", lowest_share}};
   if (!local_samples.empty()) {
-    Result result = probe.result();
-    set_samples(result, std::move(local_samples));
-    result.details = details;
-    result.details["greatest_ratio_to_local"] = or_null(farthest(ratios, true));
+    Result result = probe.result(std::move(local_samples), details);
+    result.details["greatest_ratio_to_local"] = farthest(ratios, true);
     context.report(std::move(result));
   }
-  context.report(View{.name = probe.name,
-                      .title = title(nodes, "Latency between NUMA nodes",
-                                     "Latency of a dependent load: PU on the row's node, memory "
-                                     "on the column's"),
-                      .version = probe.version,
-                      .details = details,
-                      .content = to_table(nodes, "ns", Better::lower, std::move(latency))},
-                 describe_numa);
+  const auto report = [&](const char* below, const char* title, const char* unit, Cells values,
+                          ProbeContext::Describe* describe = nullptr) {
+    context.report(view_of(probe, below, title, details,
+                           to_table(nodes, unit, Better::lower, std::move(values))),
+                   describe);
+  };
+  report("",
+         title(nodes, "Latency between NUMA nodes",
+               "Latency of a dependent load: PU on the row's node, memory on the column's"),
+         "ns", std::move(latency), describe_numa);
   const bool any_loaded = std::ranges::any_of(loaded, [](const auto& row) {
     return std::ranges::any_of(row, [](const auto& cell) { return cell.has_value(); });
   });
   if (any_loaded)
-    context.report(
-        View{.name = probe.name + ".loaded",
-             .title = title(nodes, "Latency between NUMA nodes under load",
-                            "The same while the other PUs of the row write the column's memory"),
-             .version = probe.version,
-             .details = details,
-             .content = to_table(nodes, "ns", Better::lower, std::move(loaded))},
-        describe_numa);
-  context.report(View{.name = probe.name + ".ratio",
-                      .title = "numa.latency over the local latency of the row",
-                      .version = probe.version,
-                      .details = details,
-                      .content = to_table(nodes, "ratio", Better::lower, std::move(ratios))});
+    report(".loaded",
+           title(nodes, "Latency between NUMA nodes under load",
+                 "The same while the other PUs of the row write the column's memory"),
+           "ns", std::move(loaded), describe_numa);
+  report(".ratio", "numa.latency over the local latency of the row", "ratio", std::move(ratios));
 }
 
 // The row's own node: the column of the same name, else its best one. Null if the row is empty.
@@ -485,26 +478,22 @@ void describe_numa(View& view, const Record&) {
 
 std::vector<Probe> numa_probes(const core::Topology& topology) {
   const auto nodes = static_cast<double>(topology.numa_nodes().size());
-  Probe bandwidth;
-  bandwidth.name = "numa.bandwidth";
-  bandwidth.what = "Bandwidth of writing local memory from one PU, once its pages are there";
-  bandwidth.unit = "B/s";
-  bandwidth.better = Better::higher;
-  bandwidth.version = 3;
-  bandwidth.seconds = std::clamp(0.5 * nodes * nodes, 2.0, 20.0);
-  bandwidth.quick_seconds = std::clamp(0.15 * nodes * nodes, 0.2, 5.0);
-  bandwidth.run = run_node_bandwidth;
-
-  Probe latency;
-  latency.name = "numa.latency";
-  latency.what = "Latency of a dependent load from local memory";
-  latency.unit = "ns";
-  latency.better = Better::lower;
-  latency.version = 2;
-  latency.seconds = std::clamp(0.25 * nodes * nodes, 1.0, 10.0);
-  latency.quick_seconds = std::clamp(0.15 * nodes * nodes, 0.3, 5.0);
-  latency.run = run_node_latency;
-  return {bandwidth, latency};
+  return {{.name = "numa.bandwidth",
+           .what = "Bandwidth of writing local memory from one PU, once its pages are there",
+           .unit = "B/s",
+           .better = Better::higher,
+           .version = 3,
+           .seconds = std::clamp(0.5 * nodes * nodes, 2.0, 20.0),
+           .quick_seconds = std::clamp(0.15 * nodes * nodes, 0.2, 5.0),
+           .run = run_node_bandwidth},
+          {.name = "numa.latency",
+           .what = "Latency of a dependent load from local memory",
+           .unit = "ns",
+           .better = Better::lower,
+           .version = 2,
+           .seconds = std::clamp(0.25 * nodes * nodes, 1.0, 10.0),
+           .quick_seconds = std::clamp(0.15 * nodes * nodes, 0.3, 5.0),
+           .run = run_node_latency}};
 }
 
 }  // namespace tabane::lab

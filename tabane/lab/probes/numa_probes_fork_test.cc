@@ -106,17 +106,5 @@ TEST(NumaLatency, UnderLoadIsMeasuredWhereANodeHasOtherPusUnlessQuick) {
   }
 }
 
-TEST(NumaProbes, StopWhenAskedTo) {
-  if (!memory_can_be_placed()) GTEST_SKIP() << "NUMA calls are filtered";
-  for (const std::string name : {"numa.bandwidth", "numa.latency"})
-    EXPECT_THROW(run_probe(numa_probes, name, true, 0.05, this_machine(), 1), Stopped);
-}
-
-TEST(NumaProbes, PlaceNothingOnAnotherMachine) {
-  const auto other = core::Topology::synthetic("numa:2 core:2 pu:1");
-  for (const std::string name : {"numa.bandwidth", "numa.latency"})
-    EXPECT_THROW(run_probe(numa_probes, name, true, 0.05, other), NotHere);
-}
-
 }  // namespace
 }  // namespace tabane::lab

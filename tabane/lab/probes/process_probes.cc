@@ -20,7 +20,6 @@
 #include "tabane/core/error.h"
 #include "tabane/core/fit.h"
 #include "tabane/core/memory.h"
-#include "tabane/core/placement.h"
 #include "tabane/core/system_files.h"
 #include "tabane/core/threads.h"
 #include "tabane/core/units.h"
@@ -35,28 +34,19 @@ namespace {
 using core::kMiB;
 constexpr std::size_t kGiB = std::size_t{1} << 30;
 
-core::MemoryOptions pages_of(core::PageSize pages) {
-  core::MemoryOptions options;
-  options.pages = pages;
-  return options;
-}
-
 // One iteration an epoch, a few in a pass.
 core::MeasureOptions one_at_a_time(double budget_seconds) {
-  core::MeasureOptions options;
-  options.single_iteration = true;
-  options.budget_seconds = budget_seconds;
-  options.min_epochs = 3;
-  options.warmup_epochs = 1;
-  options.most_tries = 1;  // the caller waits for its child
-  return options;
+  return {.budget_seconds = budget_seconds,
+          .min_epochs = 3,
+          .warmup_epochs = 1,
+          .single_iteration = true,
+          .most_tries = 1};  // the caller waits for its child
 }
 
 void touch_pages(std::span<std::byte> bytes) {
   const std::size_t page = core::page_bytes();
-  for (std::size_t i = 0; i < bytes.size(); i += page) {
+  for (std::size_t i = 0; i < bytes.size(); i += page)
     *static_cast<volatile std::byte*>(&bytes[i]) = std::byte{1};
-  }
 }
 
 // fork.cost
@@ -69,15 +59,9 @@ core::Series measure_fork(double budget_seconds) {
 
 std::vector<std::size_t> sizes_up_to(double largest) {
   std::vector<std::size_t> sizes;
-  for (std::size_t bytes = 2 * kMiB; static_cast<double>(bytes) <= largest; bytes *= 4) {
+  for (std::size_t bytes = 2 * kMiB; static_cast<double>(bytes) <= largest; bytes *= 4)
     sizes.push_back(bytes);
-  }
   return sizes;
-}
-
-bool mostly_huge(const core::Region& region, std::size_t bytes) {
-  const auto huge = region.huge_bytes();
-  return huge && static_cast<double>(*huge) >= 0.9 * static_cast<double>(bytes);
 }
 
 // Memory in one piece for each size, touched once in a survey; forks copy none of it but while it
@@ -87,14 +71,15 @@ class HeldMemory {
   HeldMemory(const std::vector<std::size_t>& sizes, core::PageSize pages) {
     std::size_t before = 0;
     for (const std::size_t size : sizes) {
-      pieces_.emplace_back(size - before, pages_of(pages));
+      pieces_.emplace_back(size - before, core::MemoryOptions{.pages = pages});
       touch_pages({pieces_.back().data(), pieces_.back().size()});
       pieces_.back().copy_on_fork(false);
       before = size;
     }
   }
   bool mostly_huge(std::size_t piece) const {
-    return lab::mostly_huge(pieces_[piece], pieces_[piece].size());
+    const core::Region& region = pieces_[piece];
+    return region.huge_bytes().value_or(0) >= region.size() / 10 * 9;
   }
   // f(size index) with the pieces up to it copied by forks, ascending; in the end none is.
   template <class F>
@@ -143,26 +128,24 @@ Result per_gib(const Probe& probe, const Curve& curve) {
   result.name += ".per_gib";
   result.what = "Added to a fork, its child's exit and the wait by every GiB held in base pages";
   result.unit = "s/GiB";
-  if (fit.slope > 0) {
+  if (fit.slope > 0)
     result.value = fit.slope * gib;
-  } else {
+  else
     result.reason = "in this pass the time of a fork did not grow with the memory held";
-  }
-  result.details["from"] = "slope of a line through the curve \"" + curve.name + "\" of fork.cost";
-  result.details["fitted_smallest_s"] = fit.intercept;
-  result.details["worst_relative_residual"] = fit.worst_relative_residual;
+  result.details = {
+      {"from", "slope of a line through the curve \"" + curve.name + "\" of fork.cost"},
+      {"fitted_smallest_s", fit.intercept},
+      {"worst_relative_residual", fit.worst_relative_residual}};
   return result;
 }
 
 Result smallest_fork(const Probe& probe, double budget_seconds) {
-  Result result = probe.result();
   core::Series series = measure_fork(budget_seconds);
   const auto resident = core::SystemFiles().field_number("/proc/self/status", "VmRSS");
-  result.details["own_resident_bytes"] =
-      resident ? Json(static_cast<std::uint64_t>(*resident)) : Json(nullptr);
-  result.details["child"] = "ends at once";
-  set_samples(result, std::move(series.samples));
-  return result;
+  return probe.result(
+      std::move(series.samples),
+      {{"own_resident_bytes", resident ? Json(static_cast<std::uint64_t>(*resident)) : Json()},
+       {"child", "ends at once"}});
 }
 
 void run_fork(const Probe& probe, ProbeContext& context) {
@@ -197,14 +180,8 @@ void run_fork(const Probe& probe, ProbeContext& context) {
   context.report(smallest_fork(probe, plan.seconds_each));
   if (!held.small) return;
 
-  View table;
-  table.name = probe.name;
-  table.title = "Cost of a fork over resident memory";
-  table.version = probe.version;
   std::string remark;
-  Curves curves;
-  curves.x = {"resident memory of the parent", "B", true};
-  curves.y = {"time of a fork", "s", true};
+  Curves curves{{"resident memory of the parent", "B", true}, {"time of a fork", "s", true}, {}};
   curves.series.push_back(fork_curve(*held.small, false, base_pages(), plan, remark));
   if (held.huge) {
     Curve huge = fork_curve(*held.huge, true, "huge pages", plan, remark);
@@ -212,13 +189,17 @@ void run_fork(const Probe& probe, ProbeContext& context) {
   } else {
     remark = "the system has no transparent huge pages or does not grant them";
   }
-  table.details[detail::kRemark] = remark.empty() ? Json(nullptr) : Json(remark);
-  table.details["memory_allowance_bytes"] = static_cast<std::uint64_t>(held.allowance);
-  table.details["base_page_bytes"] = core::page_bytes();
-  table.details["huge_page_bytes"] = core::huge_page_bytes();
   const Curve small = curves.series.front();
-  table.content = std::move(curves);
-  context.report(std::move(table), describe_fork_cost);
+  context.report(
+      {.name = probe.name,
+       .title = "Cost of a fork over resident memory",
+       .version = probe.version,
+       .details = {{detail::kRemark, remark.empty() ? Json() : Json(remark)},
+                   {"memory_allowance_bytes", static_cast<std::uint64_t>(held.allowance)},
+                   {"base_page_bytes", core::page_bytes()},
+                   {"huge_page_bytes", core::huge_page_bytes()}},
+       .content = std::move(curves)},
+      describe_fork_cost);
   if (small.x.size() >= 2) context.report(per_gib(probe, small));
 }
 
@@ -240,10 +221,9 @@ void run_thread_create(const Probe& probe, ProbeContext& context) {
                       pthread_join(thread, nullptr);
                     }),
                     one_at_a_time(context.budget_seconds()));
-  Result result = probe.result();
-  result.details["thread"] = "ends at once; default stack; on the PU of its parent";
-  set_samples(result, std::move(series.samples));
-  context.report(std::move(result));
+  context.report(
+      probe.result(std::move(series.samples),
+                   {{"thread", "ends at once; default stack; on the PU of its parent"}}));
 }
 
 // page_fault.rate
@@ -279,7 +259,7 @@ class FreshMemory {
   double rate() {
     pool_.run([&](std::size_t i) {
       regions_[i].reset();
-      regions_[i].emplace(bytes_, pages_of(core::PageSize::small));
+      regions_[i].emplace(bytes_, core::MemoryOptions{.pages = core::PageSize::small});
     });
     const core::TogetherTime time = core::time_together(pool_, pool_.size(), [&](std::size_t i) {
       touch_pages({regions_[i]->data(), regions_[i]->size()});
@@ -304,12 +284,9 @@ Result page_fault_result(const Probe& probe, ProbeContext& context, std::span<co
   std::vector<double> samples = sample_for(
       context.budget_seconds() * (to - from), [&] { return memory.rate(); },
       [&](double done) { context.progress(from + done * (to - from)); });
-  Result result = probe.result();
-  result.details["threads"] = pus.size();
-  result.details["pages_per_thread"] = pages;
-  result.details[detail::kPageBytes] = core::page_bytes();
-  set_samples(result, std::move(samples));
-  return result;
+  return probe.result(std::move(samples), {{"threads", pus.size()},
+                                           {"pages_per_thread", pages},
+                                           {detail::kPageBytes, core::page_bytes()}});
 }
 
 void run_page_faults(const Probe& probe, ProbeContext& context) {
@@ -322,20 +299,6 @@ void run_page_faults(const Probe& probe, ProbeContext& context) {
   machine.name += ".machine";
   machine.what = "First touch of base pages, threads of one process on all PUs at once";
   context.report(std::move(machine));
-}
-
-Probe probe_of(std::string name, std::string what, std::string unit, Better better, double seconds,
-               double quick_seconds, void (*run)(const Probe&, ProbeContext&)) {
-  Probe probe;
-  probe.name = std::move(name);
-  probe.what = std::move(what);
-  probe.unit = std::move(unit);
-  probe.better = better;
-  probe.seconds = seconds;
-  probe.quick_seconds = quick_seconds;
-  probe.version = 2;
-  probe.run = run;
-  return probe;
 }
 
 }  // namespace
@@ -362,17 +325,31 @@ void describe_fork_cost(View& view, const Record&) {
 }
 
 std::vector<Probe> process_probes(const core::Topology&) {
-  Probe thread = probe_of("thread.create", "Creating a thread that ends at once, and joining it",
-                          "s", Better::lower, 0.5, 0.1, run_thread_create);
-  thread.version = 3;
   return {
-      probe_of("fork.cost",
-               "Fork of tabane itself, with its libraries and data, its child's exit and the wait",
-               "s", Better::lower, 6, 1.5, run_fork),
-      std::move(thread),
-      probe_of("page_fault.rate",
-               "First touch of base pages by one thread, each page zeroed by the kernel", "pages/s",
-               Better::higher, 1, 0.2, run_page_faults)};
+      {.name = "fork.cost",
+       .what = "Fork of tabane itself, with its libraries and data, its child's exit and the wait",
+       .unit = "s",
+       .better = Better::lower,
+       .version = 2,
+       .seconds = 6,
+       .quick_seconds = 1.5,
+       .run = run_fork},
+      {.name = "thread.create",
+       .what = "Creating a thread that ends at once, and joining it",
+       .unit = "s",
+       .better = Better::lower,
+       .version = 3,
+       .seconds = 0.5,
+       .quick_seconds = 0.1,
+       .run = run_thread_create},
+      {.name = "page_fault.rate",
+       .what = "First touch of base pages by one thread, each page zeroed by the kernel",
+       .unit = "pages/s",
+       .better = Better::higher,
+       .version = 2,
+       .seconds = 1,
+       .quick_seconds = 0.2,
+       .run = run_page_faults}};
 }
 
 }  // namespace tabane::lab

@@ -8,32 +8,14 @@
 #include <vector>
 
 #include "tabane/core/memory.h"
-#include "tabane/lab/probe.h"
 #include "tabane/lab/probes/common.h"
+#include "tabane/lab/probes/run_probe_test.h"
 
 namespace tabane::lab {
 namespace {
 
-const core::Topology& this_machine() {
-  static const core::Topology topology = core::Topology::detect();
-  return topology;
-}
-
-Probe probe_named(const std::string& name) {
-  for (Probe& probe : process_probes(this_machine())) {
-    if (probe.name == name) return probe;
-  }
-  throw std::runtime_error("no probe " + name);
-}
-
-Record run_quickly(const std::string& name, ProbeContext::Hooks hooks = {},
-                   const core::Topology& topology = this_machine()) {
-  Record record;
-  ProbeMemory memory;
-  ProbeContext context(topology, true, 0.02, {}, memory, record, std::move(hooks));
-  const Probe probe = probe_named(name);
-  visit({&probe, 1}, context);
-  return record;
+ProbeRun run_quickly(const std::string& name) {
+  return run_probe(process_probes, name, true, 0.02);
 }
 
 TEST(ProcessProbes, HaveTheirStableNames) {
@@ -48,77 +30,46 @@ TEST(ProcessProbes, HaveTheirStableNames) {
   EXPECT_EQ(names, expected);
 }
 
-TEST(ProcessProbes, GiveAtLeastThreePositiveSamplesAndTheirMedian) {
-  for (const std::string name : {"fork.cost", "thread.create", "page_fault.rate"}) {
-    const Record record = run_quickly(name);
-    const Result* result = record.find(name);
-    ASSERT_NE(result, nullptr) << name;
-    EXPECT_GE(result->samples.size(), 3U) << name;
-    EXPECT_GT(*std::min_element(result->samples.begin(), result->samples.end()), 0) << name;
-    EXPECT_EQ(result->value, core::median(result->samples)) << name;
-    EXPECT_EQ(result->unit, probe_named(name).unit) << name;
-  }
-}
-
-TEST(ProcessProbes, RefuseATopologyOfAnotherMachineAsNotHere) {
-  const core::Topology other = core::Topology::synthetic("pack:2 core:2 pu:1");
-  for (const std::string name : {"fork.cost", "thread.create", "page_fault.rate"}) {
-    EXPECT_THROW(run_quickly(name, {}, other), NotHere) << name;
-  }
-}
-
-TEST(ProcessProbes, StopWhenAsked) {
-  ProbeContext::Hooks hooks;
-  hooks.progress = [](double) { throw Stopped(); };
-  for (const std::string name : {"fork.cost", "thread.create", "page_fault.rate"}) {
-    EXPECT_THROW(run_quickly(name, hooks), Stopped) << name;
-  }
-}
-
-TEST(ProcessProbes, ReportProgressThatNeverGoesBackAndEndsByOne) {
-  for (const std::string name : {"fork.cost", "thread.create", "page_fault.rate"}) {
-    std::vector<double> seen;
-    ProbeContext::Hooks hooks;
-    hooks.progress = [&](double fraction) { seen.push_back(fraction); };
-    run_quickly(name, hooks);
-    EXPECT_GE(seen.size(), 2U) << name;
-    EXPECT_TRUE(std::is_sorted(seen.begin(), seen.end())) << name;
-    EXPECT_LE(seen.back(), 1) << name;
+TEST(ProcessProbes, GiveAtLeastThreePositiveSamplesTheirMedianAndSteadyProgress) {
+  for (const Probe& probe : process_probes(this_machine())) {
+    const ProbeRun run = run_quickly(probe.name);
+    const Result& result = run.result(probe.name);
+    EXPECT_GE(result.samples.size(), 3U) << probe.name;
+    EXPECT_GT(std::ranges::min(result.samples), 0) << probe.name;
+    EXPECT_EQ(result.value, core::median(result.samples)) << probe.name;
+    EXPECT_EQ(result.unit, probe.unit) << probe.name;
+    EXPECT_GE(run.fractions.size(), 2U) << probe.name;
+    EXPECT_TRUE(is_steady_progress(run.fractions)) << probe.name;
   }
 }
 
 TEST(ForkCost, GrowsWithTheMemoryThatTheProcessHolds) {
-  const Record record = run_quickly("fork.cost");
-  const View* table = record.find_view("fork.cost");
-  ASSERT_NE(table, nullptr);
-  const Curve& small = std::get<Curves>(table->content).series.at(0);
+  const ProbeRun run = run_quickly("fork.cost");
+  const Curve& small = std::get<Curves>(run.table("fork.cost").content).series.at(0);
   EXPECT_EQ(small.name, base_pages());
   ASSERT_EQ(small.x.size(), small.y.size());
   EXPECT_EQ(small.x.front(), 2 * 1024.0 * 1024);
   if (small.x.size() < 4) GTEST_SKIP() << "not enough memory for 128 MiB";
   EXPECT_GT(small.y.back(), 2 * small.y.front());  // 32768 page-table entries against 512
-  const Result* slope = record.find("fork.cost.per_gib");
-  ASSERT_NE(slope, nullptr);
-  EXPECT_GT(slope->value.value(), 0);
-  EXPECT_EQ(slope->unit, "s/GiB");
+  const Result& slope = run.result("fork.cost.per_gib");
+  EXPECT_GT(slope.value.value(), 0);
+  EXPECT_EQ(slope.unit, "s/GiB");
 }
 
 TEST(ForkCost, HasACurveForHugePagesOrSaysWhyNot) {
-  const Record record = run_quickly("fork.cost");
-  const View* table = record.find_view("fork.cost");
-  ASSERT_NE(table, nullptr);
-  const auto& series = std::get<Curves>(table->content).series;
+  const ProbeRun run = run_quickly("fork.cost");
+  const View& table = run.table("fork.cost");
+  const auto& series = std::get<Curves>(table.content).series;
   if (!core::huge_pages_possible()) {
     EXPECT_EQ(series.size(), 1U);
   }
   if (series.size() == 1) {
-    EXPECT_TRUE(table->details.at(detail::kRemark).is_string());
+    EXPECT_TRUE(table.details.at(detail::kRemark).is_string());
     return;
   }
   EXPECT_EQ(series.at(1).name, "huge pages");
-  for (const double bytes : series.at(1).x) {
+  for (const double bytes : series.at(1).x)
     EXPECT_EQ(static_cast<std::size_t>(bytes) % core::huge_page_bytes(), 0U);
-  }
 }
 
 TEST(ForkCost, LeavesNoChildBehind) {
@@ -129,11 +80,8 @@ TEST(ForkCost, LeavesNoChildBehind) {
 }
 
 TEST(PageFaultRate, TellsThreadsAndPagesForOneThreadAndForAll) {
-  const Record record = run_quickly("page_fault.rate");
-  const Result* one = record.find("page_fault.rate");
-  const Result* all = record.find("page_fault.rate.machine");
-  ASSERT_NE(one, nullptr);
-  ASSERT_NE(all, nullptr);
+  const ProbeRun run = run_quickly("page_fault.rate");
+  const Result *one = &run.result("page_fault.rate"), *all = &run.result("page_fault.rate.machine");
   EXPECT_EQ(one->details.at("threads"), 1);
   EXPECT_EQ(all->details.at("threads"), this_machine().pus().size());
   EXPECT_GT(one->details.at("pages_per_thread"), 0);

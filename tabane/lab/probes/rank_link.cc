@@ -12,7 +12,6 @@
 #include "tabane/comm/launch.h"
 #include "tabane/core/clock.h"
 #include "tabane/core/error.h"
-#include "tabane/core/statistics.h"
 #include "tabane/core/temporary_file.h"
 #include "tabane/lab/probes/ping_pong.h"
 
@@ -180,18 +179,6 @@ class Asked {
   double patience_ = 0;
 };
 
-}  // namespace
-
-Json to_json(const LinkSamples& samples) {
-  return {{"way", samples.way},
-          {"bytes", samples.bytes},
-          {"samples", samples.samples},
-          {"reason", samples.reason},
-          {"cpu_s_per_byte", samples.cpu_s_per_byte ? Json(*samples.cpu_s_per_byte) : Json()},
-          {"bits", samples.bits},
-          {"ranks", samples.ranks}};
-}
-
 LinkSamples link_samples_from_json(const Json& json) {
   const Json& cpu = json.at("cpu_s_per_byte");
   return {.way = json.at("way").text(),
@@ -201,6 +188,18 @@ LinkSamples link_samples_from_json(const Json& json) {
           .cpu_s_per_byte = cpu.is_null() ? std::nullopt : std::optional(cpu.get<double>()),
           .bits = json.at("bits").get<int>(),
           .ranks = json.at("ranks").get<int>()};
+}
+
+}  // namespace
+
+Json to_json(const LinkSamples& samples) {
+  return {{"way", samples.way},
+          {"bytes", samples.bytes},
+          {"samples", samples.samples},
+          {"reason", samples.reason},
+          {"cpu_s_per_byte", samples.cpu_s_per_byte},
+          {"bits", samples.bits},
+          {"ranks", samples.ranks}};
 }
 
 void measure_link(comm::Comm& world, const std::vector<std::string>& hosts,

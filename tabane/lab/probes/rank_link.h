@@ -39,7 +39,6 @@ struct LinkSamples {
   int bits = 0, ranks = 0;  // of a product
 };
 Json to_json(const LinkSamples& samples);
-LinkSamples link_samples_from_json(const Json& json);
 
 // Gets samples as they come; returns whether more are wanted.
 using LinkSink = std::function<bool(const LinkSamples&)>;

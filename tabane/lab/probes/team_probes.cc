@@ -11,7 +11,6 @@
 #include "tabane/core/clock.h"
 #include "tabane/core/error.h"
 #include "tabane/core/memory.h"
-#include "tabane/core/statistics.h"
 #include "tabane/core/units.h"
 #include "tabane/lab/probe.h"
 #include "tabane/lab/probes/common.h"
@@ -29,9 +28,8 @@ using team::ForkOrder;
 // Forks what the process has to fork and waits for it. Returns the worst exit status.
 int live(int self, int processes, ForkOrder order) {
   std::vector<pid_t> children;
-  for (const int child : team::children_of(self, processes, order)) {
+  for (const int child : team::children_of(self, processes, order))
     children.push_back(team::fork_child([=] { return live(child, processes, order); }));
-  }
   int worst = 0;
   for (const pid_t child : children) worst = std::max(worst, team::wait_for_child(child));
   return worst;
@@ -39,14 +37,12 @@ int live(int self, int processes, ForkOrder order) {
 
 // Seconds until all processes were there and are gone.
 double start_and_join(int processes, ForkOrder order) {
-  core::Clock& clock = core::tick_clock();
-  const double begin = clock.now();
-  const int status =
-      team::wait_for_child(team::fork_child([=] { return live(0, processes, order); }));
-  const double seconds = clock.now() - begin;
-  if (status != 0) {
+  int status = 0;
+  const double seconds = seconds_of([&] {
+    status = team::wait_for_child(team::fork_child([=] { return live(0, processes, order); }));
+  });
+  if (status != 0)
     throw NotHere("the system refuses to fork " + std::to_string(processes) + " processes");
-  }
   return seconds;
 }
 
@@ -104,10 +100,9 @@ Orders measure_orders(int processes, double budget_seconds,
 }
 
 Result below(const Probe& probe, std::string name, std::string what, std::vector<double> samples) {
-  Result result = probe.result();
+  Result result = probe.result(std::move(samples), Json::object());
   result.name += std::move(name);
   result.what = std::move(what);
-  set_samples(result, std::move(samples));
   return result;
 }
 
@@ -119,9 +114,8 @@ std::optional<Result> with_huge_pages(const Probe& probe, ProbeContext& context,
   if (held.region().huge_bytes().value_or(0) < bytes / 10 * 9) return {};
   std::vector<double> samples;
   start_and_join(processes, ForkOrder::tree);
-  for (std::size_t i = 0; i < kLeastRounds; ++i) {
+  for (std::size_t i = 0; i < kLeastRounds; ++i)
     samples.push_back(start_and_join(processes, ForkOrder::tree));
-  }
   return below(probe, ".huge_pages", "The same while the memory held is in huge pages",
                std::move(samples));
 }
@@ -144,12 +138,9 @@ void run_tree(const Probe& probe, ProbeContext& context) {
                           [&](double done) { context.progress(0.9 * done); });
   }();
   std::vector<double> ratios;
-  for (std::size_t i = 0; i < orders.tree.size(); ++i) {
+  for (std::size_t i = 0; i < orders.tree.size(); ++i)
     ratios.push_back(orders.serial[i] / orders.tree[i]);
-  }
-  Result tree = probe.result();
-  set_samples(tree, orders.tree);
-  report(std::move(tree));
+  report(probe.result(orders.tree, Json::object()));
   report(below(probe, ".serial", "The same when one process forks all others", orders.serial));
   Result gain = below(probe, ".gain", "Serial time over tree time", std::move(ratios));
   gain.unit = "ratio";
@@ -162,17 +153,15 @@ void run_tree(const Probe& probe, ProbeContext& context) {
 }  // namespace
 
 std::vector<Probe> team_probes(const core::Topology&) {
-  Probe probe;
-  probe.name = "fork.tree";
-  probe.what =
-      "Start and join of several processes by a tree of forks, while memory is held in base pages";
-  probe.unit = "s";
-  probe.better = Better::lower;
-  probe.version = 2;
-  probe.seconds = 5;
-  probe.quick_seconds = 1;
-  probe.run = run_tree;
-  return {probe};
+  return {{.name = "fork.tree",
+           .what = "Start and join of several processes by a tree of forks, while memory is held "
+                   "in base pages",
+           .unit = "s",
+           .better = Better::lower,
+           .version = 2,
+           .seconds = 5,
+           .quick_seconds = 1,
+           .run = run_tree}};
 }
 
 }  // namespace tabane::lab

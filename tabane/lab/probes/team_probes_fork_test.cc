@@ -61,11 +61,6 @@ TEST(ForkTree, ReportsSteadyProgressAndStopsWhenAsked) {
   EXPECT_THROW(run_quickly(2), Stopped);
 }
 
-TEST(ForkTree, RefusesATopologyOfAnotherMachineAsNotHere) {
-  const core::Topology other = core::Topology::synthetic("pack:2 core:2 pu:1");
-  EXPECT_THROW(run_probe(team_probes, "fork.tree", true, 0.02, other), NotHere);
-}
-
 TEST(ForkTree, LeavesNoChildBehind) {
   run_quickly();
   errno = 0;

@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <initializer_list>
 #include <iosfwd>
+#include <optional>
 #include <stdexcept>
 #include <string>
 #include <string_view>
@@ -38,6 +39,8 @@ class Json {
   Json(std::nullptr_t = nullptr) {}
   template <class T>
   requires std::is_arithmetic_v<T> Json(T x) : value_(stored(x)) {}
+  template <class T>
+  Json(const std::optional<T>& value) : Json(value ? Json(*value) : Json()) {}
   Json(std::string text) : value_(std::move(text)) {}
   Json(std::string_view text) : value_(std::string(text)) {}
   Json(const char* text) : value_(std::string(text)) {}

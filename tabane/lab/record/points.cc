@@ -11,10 +11,8 @@ namespace tabane::lab {
 std::string Level::text() const { return is_number() ? fmt::format("{:.15g}", number()) : word(); }
 
 const Level* Factors::find(std::string_view name) const {
-  for (const Factor& factor : all_) {
-    if (factor.name == name) return &factor.level;
-  }
-  return nullptr;
+  const auto at = std::ranges::find(all_, name, &Factor::name);
+  return at == all_.end() ? nullptr : &at->level;
 }
 
 namespace {
@@ -88,14 +86,12 @@ const Point* Points::find(const Factors& wanted) const {
 std::vector<const Point*> Points::where(const Factors& wanted, std::string_view by) const {
   for (const Factor& factor : wanted) require_known(factor.name);
   std::vector<const Point*> found;
-  for (const Point& point : all_) {
+  for (const Point& point : all_)
     if (point.measured() && point.factors.match(wanted)) found.push_back(&point);
-  }
-  if (!by.empty()) {
+  if (!by.empty())
     std::ranges::stable_sort(found, [&](const Point* a, const Point* b) {
       return require(a->factors, by) < require(b->factors, by);
     });
-  }
   return found;
 }
 
@@ -116,17 +112,15 @@ std::vector<Level> Points::levels(std::string_view factor, const Factors& wanted
 
 std::vector<double> Points::numbers(std::string_view factor, const Factors& wanted) const {
   std::vector<double> all;
-  for (const Level& level : levels(factor, wanted)) {
+  for (const Level& level : levels(factor, wanted))
     if (level.is_number()) all.push_back(level.number());
-  }
   return all;
 }
 
 std::vector<std::string> Points::words(std::string_view factor, const Factors& wanted) const {
   std::vector<std::string> all;
-  for (const Level& level : levels(factor, wanted)) {
+  for (const Level& level : levels(factor, wanted))
     if (!level.is_number()) all.push_back(level.word());
-  }
   return all;
 }
 

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <limits>
 #include <numeric>
@@ -17,59 +18,28 @@
 namespace tabane::lab {
 namespace {
 
-template <class Enum>
-using NameTable = std::vector<std::pair<Enum, const char*>>;
-
-const NameTable<Better>& names_of(Better) {
-  static const NameTable<Better> names = {
-      {Better::higher, "higher"}, {Better::lower, "lower"}, {Better::neither, "neither"}};
-  return names;
-}
-const NameTable<Role>& names_of(Role) {
-  static const NameTable<Role> names = {
-      {Role::measured, "measured"}, {Role::fitted, "fitted"}, {Role::published, "published"}};
-  return names;
-}
-const NameTable<Kind>& names_of(Kind) {
-  static const NameTable<Kind> names = {{Kind::survey, "survey"},
-                                        {Kind::study, "study"},
-                                        {Kind::bench, "bench"},
-                                        {Kind::comparison, "comparison"}};
-  return names;
+// The names of an enum's values, which count from 0.
+constexpr std::array<const char*, 3> names_of(Better) { return {"higher", "lower", "neither"}; }
+constexpr std::array<const char*, 3> names_of(Role) { return {"measured", "fitted", "published"}; }
+constexpr std::array<const char*, 4> names_of(Kind) {
+  return {"survey", "study", "bench", "comparison"};
 }
 
 bool is_nan(double x) { return std::isnan(x); }
 
 // ---- what each type consists of ----
-// f(key, value): always there. f.maybe(key, value): left out where it is empty.
-
-template <class F>
-void describe(F& f, core::Ratio& r) {
-  f("value", r.value);
-  f("interval", r.interval);
-  f("pairs", r.pairs);
-}
+// f(key, value, …): always there. f.maybe(key, value, …): left out where it is empty.
 
 template <class F>
 void describe(F& f, Axis& a) {
-  f("name", a.name);
-  f("unit", a.unit);
-  f("log", a.log);
+  f("name", a.name, "unit", a.unit, "log", a.log);
 }
 
 template <class F>
 void describe(F& f, Curve& c) {
-  f("name", c.name);
-  f("x", c.x);
-  f("y", c.y);
-  f.maybe("low", c.low);
-  f.maybe("high", c.high);
-  f.maybe("role", c.role);
-  f.maybe("joined", c.joined);
-  f.maybe("flagged", c.flagged);
-  f.maybe("colour", c.colour);
-  f.maybe("shape", c.shape);
-  f.maybe("key", c.key);
+  f("name", c.name, "x", c.x, "y", c.y);
+  f.maybe("low", c.low, "high", c.high, "role", c.role, "joined", c.joined, "flagged", c.flagged);
+  f.maybe("colour", c.colour, "shape", c.shape, "key", c.key);
   for (const auto& [key, size] : {std::pair{"y", c.y.size()},
                                   {"low", c.low.size()},
                                   {"high", c.high.size()},
@@ -79,38 +49,25 @@ void describe(F& f, Curve& c) {
 
 template <class F>
 void describe(F& f, Mark& m) {
-  f("at", m.at);
-  f("label", m.label);
-  f("vertical", m.vertical);
+  f("at", m.at, "label", m.label, "vertical", m.vertical);
 }
 
 template <class F>
 void describe(F& f, Curves& c) {
-  f("x", c.x);
-  f("y", c.y);
-  f("series", c.series);
-  f.maybe("marks", c.marks);
-  f.maybe("ideal", c.ideal);
+  f("x", c.x, "y", c.y, "series", c.series);
+  f.maybe("marks", c.marks, "ideal", c.ideal);
 }
 
 template <class F>
 void describe(F& f, Matrix::Cell& p) {
-  f("row", p.row);
-  f("column", p.column);
+  f("row", p.row, "column", p.column);
 }
 
 template <class F>
 void describe(F& f, Matrix& m) {
-  f("unit", m.unit);
-  f("better", m.better);
-  f("rows", m.rows);
-  f("columns", m.columns);
-  f("values", m.values);
-  f.maybe("row_axis", m.row_axis);
-  f.maybe("column_axis", m.column_axis);
-  f.maybe("framed", m.framed);
-  f.maybe("colours", m.colours);
-  f.maybe("own_first", m.own_first);
+  f("unit", m.unit, "better", m.better, "rows", m.rows, "columns", m.columns, "values", m.values);
+  f.maybe("row_axis", m.row_axis, "column_axis", m.column_axis, "framed", m.framed);
+  f.maybe("colours", m.colours, "own_first", m.own_first);
   f.expect("values", m.values.size() == m.rows.size(), "as long as rows");
   for (const auto& row : m.values)
     f.expect("values", row.size() == m.columns.size(), "lists as long as columns");
@@ -118,57 +75,39 @@ void describe(F& f, Matrix& m) {
 
 template <class F>
 void describe(F& f, Bar& b) {
-  f("group", b.group);
-  f("label", b.label);
-  f("value", b.value);
-  f.maybe("interval", b.interval);
-  f.maybe("remark", b.remark);
-  f.maybe("target", b.target);
+  f("group", b.group, "label", b.label, "value", b.value);
+  f.maybe("interval", b.interval, "remark", b.remark, "target", b.target);
 }
 
 template <class F>
 void describe(F& f, Bars& b) {
-  f("unit", b.unit);
-  f("bars", b.bars);
-  f.maybe("reference", b.reference);
-  f.maybe("clustered", b.clustered);
-  f.maybe("log", b.log);
+  f("unit", b.unit, "bars", b.bars);
+  f.maybe("reference", b.reference, "clustered", b.clustered, "log", b.log);
 }
 
 template <class F>
 void describe(F& f, Image& i) {
-  f("what", i.what);
-  f("png_base64", i.png_base64);
+  f("what", i.what, "png_base64", i.png_base64);
   f.expect("png_base64", is_base64(i.png_base64), "base64");
 }
 
 template <class F>
 void describe(F& f, Rows& r) {
-  f("columns", r.columns);
-  f("rows", r.rows);
+  f("columns", r.columns, "rows", r.rows);
   for (const auto& row : r.rows)
     f.expect("rows", row.size() == r.columns.size(), "lists as long as columns");
 }
 
 template <class F>
 void describe(F& f, View& v) {
-  f("name", v.name);
-  f("title", v.title);
-  f("note", v.note);
-  f("version", v.version);
-  f("details", v.details);
+  f("name", v.name, "title", v.title, "note", v.note, "version", v.version, "details", v.details);
   f.content(v.content);
 }
 
 template <class F>
 void describe(F& f, Result& r) {
-  f("name", r.name);
-  f("what", r.what);
-  f("unit", r.unit);
-  f("better", r.better);
-  f("value", r.value);
-  f("interval", r.interval);
-  f("samples", r.samples);
+  f("name", r.name, "what", r.what, "unit", r.unit, "better", r.better);
+  f("value", r.value, "interval", r.interval, "samples", r.samples);
   f.expect("samples", std::ranges::none_of(r.samples, is_nan), "numbers");
   f.maybe("passes", r.passes);
   // Each by itself, too: sums may overflow.
@@ -181,57 +120,42 @@ void describe(F& f, Result& r) {
            "sizes that add up to the number of samples");
   f.maybe("reason", r.reason);
   f.limit(r.limit);
-  f.maybe("factors", r.factors);
-  f.maybe("beside", r.beside);
-  f("details", r.details);
-  f("version", r.version);
+  f.maybe("factors", r.factors, "beside", r.beside);
+  f("details", r.details, "version", r.version);
 }
 
 template <class F>
 void describe(F& f, Warning& w) {
-  f("id", w.id);
-  f("seen", w.seen);
-  f("may_mean", w.may_mean);
-  f("do", w.do_this);
+  f("id", w.id, "seen", w.seen, "may_mean", w.may_mean, "do", w.do_this);
 }
 
 template <class F>
 void describe(F& f, Advice& a) {
-  f("id", a.id);
-  f("change", a.change);
-  f("gain", a.gain);
-  f("command", a.command);
+  f("id", a.id, "change", a.change, "gain", a.gain, "command", a.command);
 }
 
 template <class F>
 void describe(F& f, Skipped& s) {
-  f("name", s.name);
-  f("reason", s.reason);
+  f("name", s.name, "reason", s.reason);
 }
 
 template <class F>
 void describe(F& f, ChecklistRow& c) {
-  f("rule", c.rule);
-  f("text", c.text);
-  f("status", c.status);
-  f("evidence", c.evidence);
+  f("rule", c.rule, "text", c.text, "status", c.status, "evidence", c.evidence);
 }
 
 template <class F>
 void describe(F& f, Comparison& c) {
-  f("question", c.question);
-  f("unit", c.unit);
+  f("question", c.question, "unit", c.unit);
   f.maybe("skipped", c.skipped);
   if (f.is_figure(c)) {
-    f("figure", c.figure);
-    f("value", c.value);
+    f("figure", c.figure, "value", c.value);
     f.bound(c);
     f.maybe("samples", c.samples);
   } else {
     f("peer_name", c.peer_name);
     f.maybe("peer_how", c.peer_how);
-    f("ours", c.ours);
-    f("peer", c.peer);
+    f("ours", c.ours, "peer", c.peer);
     f.ratio(c.ratio);
     f("target", c.target);
   }
@@ -239,26 +163,13 @@ void describe(F& f, Comparison& c) {
 
 template <class F>
 void describe(F& f, Record& r) {
-  f("kind", r.kind);
-  f("name", r.name);
-  f("title", r.title);
-  f("source", r.source);
-  f("tabane_version", r.tabane_version);
-  f("started", r.started);
-  f("duration_s", r.duration_s);
-  f("complete", r.complete);
-  f("quick", r.quick);
-  f("command_line", r.command_line);
-  f("machine", r.machine);
-  f("environment", r.environment);
-  f("warnings", r.warnings);
+  f("kind", r.kind, "name", r.name, "title", r.title, "source", r.source);
+  f("tabane_version", r.tabane_version, "started", r.started, "duration_s", r.duration_s);
+  f("complete", r.complete, "quick", r.quick, "command_line", r.command_line);
+  f("machine", r.machine, "environment", r.environment, "warnings", r.warnings);
   f.maybe("advice", r.advice);
-  f("sentences", r.sentences);
-  f("results", r.results);
-  f("views", r.views);
-  f("comparisons", r.comparisons);
-  f("skipped", r.skipped);
-  f("checklist", r.checklist);
+  f("sentences", r.sentences, "results", r.results, "views", r.views);
+  f("comparisons", r.comparisons, "skipped", r.skipped, "checklist", r.checklist);
 }
 
 // ---- writing ----
@@ -312,10 +223,7 @@ class Writer {
     } else if constexpr (std::is_same_v<T, core::Interval>) {
       return {write(value.low), write(value.high)};
     } else if constexpr (std::is_enum_v<T>) {
-      for (const auto& [one, name] : names_of(value)) {
-        if (one == value) return name;
-      }
-      return nullptr;
+      return names_of(value)[static_cast<std::size_t>(value)];
     } else if constexpr (std::is_arithmetic_v<T>) {
       return value;
     } else if constexpr (std::is_same_v<T, Factors>) {
@@ -331,24 +239,24 @@ class Writer {
     }
   }
 
-  template <class T>
-  void operator()(const char* key, const T& value) {
+  template <class T, class... More>
+  void operator()(const char* key, const T& value, const More&... more) {
     out_[key] = write(value);
+    if constexpr (sizeof...(more) > 0) (*this)(more...);
   }
-  template <class T>
-  void maybe(const char* key, const T& value) {
-    if (!(value == T{})) out_[key] = write(value);
-  }
-  void maybe(const char* key, bool value) {  // `joined` is true where nothing is said
-    if (value != (std::string_view(key) == "joined")) out_[key] = value;
-  }
-  template <class T>
-  void maybe(const char* key, const std::vector<T>& value) {
-    if (!value.empty()) out_[key] = write(value);
-  }
-  template <class T>
-  void maybe(const char* key, const std::optional<T>& value) {
-    if (value) out_[key] = write(*value);
+  template <class T, class... More>
+  void maybe(const char* key, const T& value, const More&... more) {
+    bool empty = false;
+    if constexpr (std::is_same_v<T, bool>)
+      empty = value == (std::string_view(key) == "joined");  // which is true where nothing is said
+    else if constexpr (requires { value.empty(); })
+      empty = value.empty();
+    else if constexpr (requires { value.has_value(); })
+      empty = !value.has_value();
+    else
+      empty = value == T{};
+    if (!empty) out_[key] = write(value);
+    if constexpr (sizeof...(more) > 0) maybe(more...);
   }
   void expect(const char*, bool, const char*) {}
 
@@ -417,10 +325,7 @@ class Writer {
       if (const auto states = value.states()) writer.out_["states"] = write_states(*states);
       writer.out_["outliers"] = outliers(value);
     }
-    if constexpr (std::is_same_v<T, Comparison>) {
-      const auto met = value.met();
-      writer.out_["met"] = met ? Json(*met) : Json(nullptr);
-    }
+    if constexpr (std::is_same_v<T, Comparison>) writer.out_["met"] = value.met();
     return writer.take();
   }
 
@@ -474,13 +379,15 @@ class Reader {
     return value;
   }
 
-  template <class T>
-  void operator()(const char* key, T& value) const {
+  template <class T, class... More>
+  void operator()(const char* key, T& value, More&... more) const {
     at(key).read(value);
+    if constexpr (sizeof...(more) > 0) (*this)(more...);
   }
-  template <class T>
-  void maybe(const char* key, T& value) const {
+  template <class T, class... More>
+  void maybe(const char* key, T& value, More&... more) const {
     if (has(key)) at(key).read(value);
+    if constexpr (sizeof...(more) > 0) maybe(more...);
   }
   void expect(const char* key, bool right, const char* what) const {
     if (!right) at(key).wrong(what);
@@ -552,16 +459,10 @@ class Reader {
   }
   template <class Enum>
   void read_enum(Enum& value) const {
-    const auto text = as<std::string>();
-    std::string legal;
-    for (const auto& [one, name] : names_of(value)) {
-      if (text == name) {
-        value = one;
-        return;
-      }
-      legal += fmt::format("{}\"{}\"", legal.empty() ? "" : " or ", name);
-    }
-    wrong(legal);
+    constexpr auto kNames = names_of(Enum());
+    const auto found = std::ranges::find(kNames, as<std::string>());
+    if (found == kNames.end()) wrong(fmt::format("\"{}\"", fmt::join(kNames, "\" or \"")));
+    value = static_cast<Enum>(found - kNames.begin());
   }
   void read_entry(Entry& entry) const {
     if (json_.is_null()) return;

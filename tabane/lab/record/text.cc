@@ -101,16 +101,13 @@ std::string escape_html(std::string_view text) {
   return out;
 }
 
-std::string escape_script(std::string json) {
+std::string escape_script(std::string_view json) {
   std::string out;
-  out.reserve(json.size());
-  for (const char c : json) {
-    if (c == '<')
-      out += "\\u003c";
-    else
-      out += c;
+  for (std::size_t at = json.find('<'); at != json.npos; at = json.find('<')) {
+    out.append(json.substr(0, at)).append("\\u003c");
+    json.remove_prefix(at + 1);
   }
-  return out;
+  return out.append(json);
 }
 
 std::string plot_label(std::string_view text, std::size_t max_chars) {
@@ -221,12 +218,10 @@ std::string to_base64(std::string_view bytes) {
   for (std::size_t at = 0; at < bytes.size(); at += 3) {
     const std::string_view group = bytes.substr(at, 3);
     std::uint32_t bits = 0;
-    for (std::size_t i = 0; i < 3; ++i) {
+    for (std::size_t i = 0; i < 3; ++i)
       bits = bits << 8 | (i < group.size() ? static_cast<unsigned char>(group[i]) : 0U);
-    }
-    for (std::size_t i = 0; i < 4; ++i) {
+    for (std::size_t i = 0; i < 4; ++i)
       text += i <= group.size() ? kDigits[bits >> (18 - 6 * i) & 63] : '=';
-    }
   }
   return text;
 }

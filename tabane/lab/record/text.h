@@ -3,7 +3,6 @@
 #pragma once
 
 #include <cstddef>
-#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -20,7 +19,7 @@ std::string clean_utf8(std::string_view text);
 std::string escape_html(std::string_view text);
 
 // Makes JSON text harmless inside a script element: "<" becomes \u003c, which JSON reads back.
-std::string escape_script(std::string json);
+std::string escape_script(std::string_view json);
 
 // Reduces text to characters that mean nothing to gnuplot or SVG, at most max_chars of them.
 std::string plot_label(std::string_view text, std::size_t max_chars = 40);

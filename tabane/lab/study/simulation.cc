@@ -28,20 +28,18 @@ std::string on_path(std::string_view activity) { return fmt::format("path.{}", a
 bool can_change(Machine machine, const std::string& change) {
   try {
     comm::sim::scale(machine, change);
+    return true;
   } catch (const core::UsageError&) {
     return false;
   }
-  return true;
 }
 
 // "" first. Without changes, those that a buyer of this machine may think of.
 std::vector<std::string> changes_of(const Simulation& simulation, const Machine& machine) {
   std::vector<std::string> changes{""};
-  if (simulation.changes.empty()) {
-    for (const char* const change : {"setup=0.5", "byte=0.5", "compute=0.5"}) {
+  if (simulation.changes.empty())
+    for (const char* const change : {"setup=0.5", "byte=0.5", "compute=0.5"})
       if (can_change(machine, change)) changes.push_back(change);
-    }
-  }
   for (const std::string& change : simulation.changes) {
     Machine changed = machine;
     comm::sim::scale(changed, change);
@@ -71,11 +69,9 @@ std::vector<Shape> shapes_of(const Machine& machine) {
 // Of all ranks together.
 Activities total(const SimulatedRun& run) {
   Activities all;
-  for (const auto& rank : run.ranks) {
-    for (const Activities& slice : rank) {
+  for (const auto& rank : run.ranks)
+    for (const Activities& slice : rank)
       for (std::size_t i = 0; i < all.of.size(); ++i) all.of[i] += slice.of[i];
-    }
-  }
   return all;
 }
 
@@ -124,10 +120,9 @@ void add_tables(Record& record, const Simulation& simulation, const Points& poin
             "Computing is its share of all ranks' time, the speedup is over one rank of the same "
             "machine.");
   std::vector<Column> columns{{"machine", word_of("machine")}};
-  for (const std::string_view activity : comm::kActivityNames) {
+  for (const std::string_view activity : comm::kActivityNames)
     columns.push_back({activity == "wait" ? "on the way" : std::string(activity),
                        beside(on_path(activity), "share")});
-  }
   columns.push_back({"messages", beside(on_path("messages"), "1")});
   add_table(record, "Where the critical path goes", rows_of(columns, points, changes),
             "The chain of computing and messages that ends last: only what is on it makes the "
@@ -173,9 +168,8 @@ void add_timeline(Record& record, const SimulatedRun& run, const char* name, std
   Matrix matrix{.unit = "share", .row_axis = "rank", .column_axis = "time"};
   const auto slices = static_cast<std::size_t>(run.seconds / run.slice_seconds);
   if (slices == 0) return;
-  for (std::size_t slice = 0; slice < slices; ++slice) {
+  for (std::size_t slice = 0; slice < slices; ++slice)
     matrix.columns.push_back(core::format_seconds(static_cast<double>(slice) * run.slice_seconds));
-  }
   for (std::size_t first = 0; first < ranks; first += step) {
     const std::size_t end = std::min(first + step, ranks);
     matrix.rows.push_back(step == 1 ? fmt::format("{}", first)
@@ -183,9 +177,8 @@ void add_timeline(Record& record, const SimulatedRun& run, const char* name, std
     auto& row = matrix.values.emplace_back();
     for (std::size_t slice = 0; slice < slices; ++slice) {
       double sum = 0;
-      for (std::size_t rank = first; rank < end; ++rank) {
+      for (std::size_t rank = first; rank < end; ++rank)
         for (const Activity one : activities) sum += run.ranks[rank][slice][one];
-      }
       row.push_back(sum / run.slice_seconds / static_cast<double>(end - first));
     }
   }

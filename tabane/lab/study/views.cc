@@ -39,7 +39,7 @@ std::vector<Factors> having(std::vector<Factors> rows, const Points& points,
 }
 
 std::string name_part(std::string word) {
-  std::replace(word.begin(), word.end(), ' ', '_');
+  std::ranges::replace(word, ' ', '_');
   return word;
 }
 
@@ -60,17 +60,16 @@ std::optional<core::Interval> interval_of(const core::Ratio& ratio) {
 
 std::string family(const Record& record) {
   std::string text = record.name;
-  std::replace(text.begin(), text.end(), '-', '_');
+  std::ranges::replace(text, '-', '_');
   return text;
 }
 
 Result& add_result(Record& record, const std::string& name, std::string what, const Entry& figure,
                    Better better) {
-  Result result;
-  result.name = fmt::format("{}.{}", family(record), name);
-  result.what = std::move(what);
-  result.unit = figure.unit;
-  result.better = better;
+  Result result{.name = fmt::format("{}.{}", family(record), name),
+                .what = std::move(what),
+                .unit = figure.unit,
+                .better = better};
   if (figure.value && std::isfinite(*figure.value)) result.value = figure.value;
   const auto& interval = figure.interval;
   if (interval && std::isfinite(interval->low) && std::isfinite(interval->high))
@@ -82,14 +81,13 @@ void add_results(Record& record, const Points& points,
                  const std::function<std::string(const Point&)>& what) {
   for (const Point& point : points) {
     if (!point.measured()) continue;
-    Result result;
-    result.name = family(record);
+    Result result{.name = family(record),
+                  .what = what(point),
+                  .unit = "s",
+                  .better = Better::lower,
+                  .factors = point.factors,
+                  .beside = point.beside};
     for (const Factor& factor : point.factors) result.name += "." + part_of(factor);
-    result.what = what(point);
-    result.unit = "s";
-    result.better = Better::lower;
-    result.factors = point.factors;
-    result.beside = point.beside;
     set_samples(result, point.samples);
     record.results.push_back(std::move(result));
   }

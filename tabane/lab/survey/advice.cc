@@ -6,7 +6,6 @@
 #include <set>
 
 #include "tabane/core/units.h"
-#include "tabane/lab/environment.h"
 #include "tabane/lab/record/text.h"
 #include "tabane/lab/survey/survey.h"
 
@@ -31,12 +30,9 @@ std::string shown(const Record& record, const std::string& name) {
   return core::format_value(*result.value, result.unit);
 }
 
-std::string joined(const std::vector<std::string>& clauses) {
-  std::string text;
-  for (std::size_t i = 0; i < std::min(clauses.size(), kClauses); ++i) {
-    text += (i == 0 ? "" : "; ") + clauses[i];
-  }
-  return text;
+std::string joined(std::vector<std::string> clauses) {
+  clauses.resize(std::min(clauses.size(), kClauses));
+  return fmt::format("{}", fmt::join(clauses, "; "));
 }
 
 // Figures of the machine that are held against a limit, the nearest to it first.
@@ -68,26 +64,21 @@ std::string on_all(const Record& record) {
 
 std::string good_at(const Record& record) {
   std::vector<std::string> clauses;
-  if (value_of(record, "peak.fma.machine")) {
+  if (value_of(record, "peak.fma.machine"))
     clauses.push_back("arithmetic of " + shown(record, "peak.fma.machine") + on_all(record));
-  } else if (value_of(record, "peak.fma.core")) {
+  else if (value_of(record, "peak.fma.core"))
     clauses.push_back("arithmetic of " + shown(record, "peak.fma.core") + " on one core");
-  }
-  if (const auto memory = memory_bandwidth_name(record, "machine")) {
+  if (const auto memory = memory_bandwidth_name(record, "machine"))
     clauses.push_back("memory of " + shown(record, *memory) + on_all(record));
-  }
-  if (value_of(record, "core_to_core.latency")) {
+  if (value_of(record, "core_to_core.latency"))
     clauses.push_back("a cache line from core to core in " + shown(record, "core_to_core.latency"));
-  }
   const auto held = by_share_of_limit(record);
   const auto good = std::ranges::count_if(
       held, [](const Result* result) { return *result->of_limit() >= kGoodShare; });
-  if (good > 0) {
-    clauses.push_back(
-        fmt::format("{} of {} with a known limit {} {:.0f} % of it or more", good,
-                    held.size() == 1 ? "1 figure" : fmt::format("{} figures", held.size()),
-                    good == 1 ? "reaches" : "reach", 100 * kGoodShare));
-  }
+  if (good > 0)
+    clauses.push_back(fmt::format("{} of {} with a known limit {} {:.0f} % of it or more", good,
+                                  core::counted(held.size(), "figure"),
+                                  good == 1 ? "reaches" : "reach", 100 * kGoodShare));
   if (clauses.empty()) return "Good at: not judged, because too little was measured.";
   return "Good at: " + joined(clauses) + ".";
 }
@@ -110,49 +101,42 @@ std::optional<std::pair<double, double>> saturating_cores(const Record& record) 
 void add_memory_clauses(const Record& record, std::vector<std::string>& clauses) {
   const auto peak = value_of(record, "peak.fma.machine");
   const auto memory = memory_bandwidth_name(record, "machine");
-  if (peak && memory) {
+  if (peak && memory)
     clauses.push_back(
         fmt::format("memory bandwidth for programs with less than {:.3g} floating-point "
                     "operations per byte",
                     *peak / *value_of(record, *memory)));
-  }
-  if (const auto cores = saturating_cores(record)) {
+  if (const auto cores = saturating_cores(record))
     clauses.push_back(fmt::format("{:.0f} of {:.0f} cores already saturate the memory",
                                   cores->first, cores->second));
-  }
   const auto near = value_of(record, "memory.latency.l1");
   const auto far = value_of(record, "memory.latency.dram");
-  if (near && far) {
+  if (near && far)
     clauses.push_back(
-        fmt::format("a dependent access to memory takes {}, {:.0f} times one to the "
-                    "first cache",
+        fmt::format("a dependent access to memory takes {}, {:.0f} times one to the first cache",
                     shown(record, "memory.latency.dram"), *far / *near));
-  }
 }
 
 void add_system_clauses(const Record& record, std::vector<std::string>& clauses) {
-  const Result* faults = record.find("page_fault.rate");
   if (const auto rate = value_of(record, "page_fault.rate")) {
-    const auto page = faults->number_detail(detail::kPageBytes);
+    const auto page = record.find("page_fault.rate")->number_detail(detail::kPageBytes);
     clauses.push_back(page ? fmt::format("one thread gets fresh memory at {}",
                                          core::format_value(*rate * *page, "B/s"))
                            : fmt::format("one thread gets {:.3g} fresh pages per second", *rate));
   }
-  if (const auto slope = value_of(record, "fork.cost.per_gib")) {
+  if (const auto slope = value_of(record, "fork.cost.per_gib"))
     clauses.push_back(fmt::format("a fork takes {} per GiB held", core::format_seconds(*slope)));
-  } else if (value_of(record, "fork.cost")) {
+  else if (value_of(record, "fork.cost"))
     clauses.push_back("a fork takes " + shown(record, "fork.cost"));
-  }
 }
 
 std::string limited_by(const Record& record) {
   std::vector<std::string> clauses;
   add_memory_clauses(record, clauses);
   const auto held = by_share_of_limit(record);
-  if (!held.empty() && *held.back()->of_limit() < kPoorShare) {
+  if (!held.empty() && *held.back()->of_limit() < kPoorShare)
     clauses.push_back(fmt::format("{} reaches only {} of its limit", held.back()->name,
                                   show_percent(*held.back()->of_limit())));
-  }
   add_system_clauses(record, clauses);
   if (clauses.empty()) return "Limited by: not judged, because too little was measured.";
   return "Limited by: " + joined(clauses) + ".";
@@ -160,20 +144,18 @@ std::string limited_by(const Record& record) {
 
 std::string looks_wrong(const Record& record) {
   constexpr std::size_t kShown = 2;
-  if (record.warnings.empty()) {
+  if (record.warnings.empty())
     return record.results.empty() ? "Looks wrong: not judged, because nothing was measured."
                                   : "Nothing looks wrong.";
+  std::vector<std::string> parts;
+  // What follows a colon, such as a list of figures, or a semicolon is too long for a sentence.
+  for (const Warning& warning : record.warnings)
+    parts.push_back(warning.seen.substr(0, warning.seen.find_first_of(":;")));
+  if (parts.size() > kShown) {
+    parts.resize(kShown);
+    parts.push_back(fmt::format("and {} more, see the warnings", record.warnings.size() - kShown));
   }
-  std::string text = "Looks wrong: ";
-  for (std::size_t i = 0; i < std::min(kShown, record.warnings.size()); ++i) {
-    // What follows a colon, such as a list of figures, or a semicolon is too long for a sentence.
-    const std::string& seen = record.warnings[i].seen;
-    text += (i == 0 ? "" : "; ") + seen.substr(0, seen.find_first_of(":;"));
-  }
-  if (record.warnings.size() > kShown) {
-    text += fmt::format("; and {} more, see the warnings", record.warnings.size() - kShown);
-  }
-  return text + ".";
+  return fmt::format("Looks wrong: {}.", fmt::join(parts, "; "));
 }
 
 }  // namespace

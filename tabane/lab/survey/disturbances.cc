@@ -18,6 +18,10 @@ namespace {
 
 constexpr double kNoticeable = 0.01;  // share of all CPU time
 
+void add(Record& record, std::vector<Warning> warnings) {
+  std::ranges::move(warnings, std::back_inserter(record.warnings));
+}
+
 double sum(const std::array<double, 8>& ticks) {
   return std::accumulate(ticks.begin(), ticks.end(), 0.0);
 }
@@ -76,14 +80,6 @@ std::optional<double> OthersLoad::busy_pus() const {
   const double others = now->busy - start_->busy - (now->own - start_->own);
   return now->pus * std::max(0.0, others) / (now->all - start_->all);
 }
-
-namespace {
-
-void add(Record& record, std::vector<Warning> warnings) {
-  std::ranges::move(warnings, std::back_inserter(record.warnings));
-}
-
-}  // namespace
 
 Disturbances::Disturbances(Record& record, const Environment& environment,
                            const core::Topology& topology, int own_tasks) {

@@ -41,9 +41,8 @@ std::string figure_text(const Record& record, const std::string& name) {
 
 std::string with_more(std::string text,
                       std::initializer_list<std::pair<std::string, std::string>> more) {
-  for (const auto& [value, what] : more) {
+  for (const auto& [value, what] : more)
     if (!value.empty()) text += ", " + value + what;
-  }
   return text;
 }
 
@@ -56,8 +55,7 @@ std::string measured_of(const Record& record, const std::string& text, const std
 
 // The cell of a view of NUMA nodes; empty if there is none.
 std::string between_nodes(const Record& record, const char* name, unsigned from, unsigned to) {
-  const View* view = record.find_view(name);
-  const auto* matrix = view == nullptr ? nullptr : std::get_if<Matrix>(&view->content);
+  const auto* matrix = find_content<Matrix>(record, name);
   if (matrix == nullptr) return "";
   const auto at = [](const std::vector<std::string>& names, unsigned node) {
     return static_cast<std::size_t>(std::ranges::find(names, fmt::format("node {}", node)) -
@@ -98,9 +96,8 @@ Row nodes_row(const core::Topology& topology, const Record& record) {
 
 Row cache_row(const core::CacheLevel& cache, const Record& record) {
   std::map<unsigned, long> instances;  // by PU
-  for (std::size_t i = 0; i < cache.pus.size(); ++i) {
+  for (std::size_t i = 0; i < cache.pus.size(); ++i)
     for (const unsigned pu : cache.pus[i]) instances[pu] = static_cast<long>(i);
-  }
   const std::string name = fmt::format("L{}", cache.level);
   const std::string whole = name + " " + core::format_bytes(cache.bytes);
   return {.kind = "cache",

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <ranges>
 #include <utility>
 
 #include "tabane/core/error.h"
@@ -58,10 +59,7 @@ void warn(Warnings& warnings, std::string_view name, std::string seen) {
 // At most four names, and how many more.
 std::string list_of(const std::vector<std::string>& names) {
   constexpr std::size_t kShown = 4;
-  std::string text;
-  for (std::size_t i = 0; i < std::min(names.size(), kShown); ++i) {
-    text += (i == 0 ? "" : ", ") + names[i];
-  }
+  std::string text = fmt::format("{}", fmt::join(names | std::views::take(kShown), ", "));
   if (names.size() > kShown) text += fmt::format(" and {} more", names.size() - kShown);
   return text;
 }
@@ -110,8 +108,8 @@ void check_quota(const Environment& environment, const core::Topology& topology,
   if (!small && throttled <= 0) return;
   std::string seen = quota_text(small ? quota : std::nullopt, pus);
   if (throttled > 0) {
-    seen += fmt::format("; it has stopped this group {:.0f} time{}", throttled,
-                        throttled == 1 ? "" : "s");
+    seen += fmt::format("; it has stopped this group {}",
+                        core::counted(static_cast<std::size_t>(throttled), "time"));
     if (environment.throttled_seconds)
       seen += fmt::format(", for {} in all", core::format_seconds(*environment.throttled_seconds));
   }
@@ -126,12 +124,9 @@ void check_pus(const core::Topology& topology, Warnings& warnings) {
          fmt::format("{} of the machine's {} PUs may be used{}{}", usable,
                      topology.machine_pu_count(), restriction.empty() ? "" : ": ", restriction));
   }
-  const bool siblings = std::any_of(topology.pus().begin(), topology.pus().end(),
-                                    [](const core::Pu& pu) { return pu.smt > 0; });
-  if (siblings) {
+  if (std::ranges::any_of(topology.pus(), [](const core::Pu& pu) { return pu.smt > 0; }))
     warn(warnings, "smt_siblings",
          fmt::format("{} PUs share {} cores (SMT)", usable, topology.core_count()));
-  }
 }
 
 void check_virtual(const Environment& environment, Warnings& warnings) {
@@ -176,10 +171,9 @@ void check_memory(const Environment& environment, const core::Topology& topology
   if (environment.huge_pages == "never")
     warn(warnings, "thp_off", "transparent huge pages are off (\"never\")");
   const double swapped = environment.swap_used.value_or(0);
-  if (swapped > kSwapUsed) {
+  if (swapped > kSwapUsed)
     warn(warnings, "swap_used",
          core::format_bytes(static_cast<std::uint64_t>(swapped)) + " of memory are swapped out");
-  }
   if (topology.numa_nodes().size() < 2) return;
   if (environment.numa_balancing > 0)
     warn(warnings, "numa_balancing", "the kernel moves pages between NUMA nodes by itself");
@@ -198,9 +192,8 @@ void check_build(const Environment& environment, Warnings& warnings) {
 // standard deviation, so that a series without scatter raises no false alarm.
 double cliffs_delta(std::span<const double> a, std::span<const double> b) {
   double sum = 0;
-  for (const double x : a) {
+  for (const double x : a)
     for (const double y : b) sum += (y > x) - (y < x);
-  }
   return sum / static_cast<double>(a.size() * b.size());
 }
 
@@ -248,10 +241,9 @@ void check_slow_pus(const Record& record, Warnings& warnings) {
     if (values.size() < 2 || result.better == Better::neither) continue;
     // Of two PUs the median is their mean: the better one is what a PU can do.
     const bool higher = result.better == Better::higher;
-    double usual = core::median(values);
-    if (values.size() == 2) {
-      usual = higher ? std::max(values[0], values[1]) : std::min(values[0], values[1]);
-    }
+    const double usual = values.size() > 2 ? core::median(values)
+                         : higher          ? std::ranges::max(values)
+                                           : std::ranges::min(values);
     if (usual <= 0) continue;
     for (const auto& [pu, value] : figures) {
       if (value <= 0) continue;
@@ -277,9 +269,8 @@ void check_samples(const Record& record, Warnings& warnings) {
   std::vector<std::string> drifting, outlying, bimodal, wide;
   for (const Result& result : record.results) {
     if (!is_judged_by_samples(result)) continue;
-    if (const double change = drift(result.samples); change != 0) {
+    if (const double change = drift(result.samples); change != 0)
       drifting.push_back(fmt::format("{} ({:+.0f} %)", result.name, 100 * change));
-    }
     if (!result.factors.empty()) continue;  // check_scatter_of_points()
     if (has_many_outliers(result.samples)) outlying.push_back(result.name);
     if (const auto states = result.states())
@@ -329,8 +320,7 @@ void check_skew(const Record& record, Warnings& warnings) {
 
 // A cache of which only a part is there for this machine answers like memory well inside its size.
 void check_last_cache(const Record& record, Warnings& warnings) {
-  constexpr double kLikeMemory =
-      0.6;  // of the latency of memory; a whole cache shows a third or less
+  constexpr double kLikeMemory = 0.6;  // of memory's latency; a whole cache has a third or less
   const Result* memory = record.find("memory.latency.dram");
   if (memory == nullptr || !memory->value) return;
   const auto cache = memory->number_detail(kHalfOfLastCacheNs);
