@@ -32,7 +32,7 @@ class JsonBuilder {
   bool key(const std::string& name) {
     Open& object = open_.back();
     if (++object.keys > kMostKeys)
-      throw core::UsageError(fmt::format("an object has more than {} keys", kMostKeys));
+      throw core::UsageError("an object has more than {} keys", kMostKeys);
     object.next = &(*object.json)[name];
     return true;
   }
@@ -51,7 +51,7 @@ class JsonBuilder {
   bool number(T x) {
     const auto value = static_cast<double>(x);
     if (std::abs(value) > kLargestNumber)
-      throw core::UsageError(fmt::format("the number {:g} is beyond {:g}", value, kLargestNumber));
+      throw core::UsageError("the number {:g} is beyond {:g}", value, kLargestNumber);
     return add(x);
   }
   bool begin(Json empty) {

@@ -45,10 +45,10 @@ void check_memory(const Itemsets& frequent) {
       static_cast<double>((frequent.length() + 1) * sizeof(Item) + 2 * sizeof(std::uint64_t));
   const auto usable = core::usable_memory_bytes();
   if (!usable || 2 * needed <= *usable) return;
-  throw core::UsageError(fmt::format(
+  throw core::UsageError(
       "up to {} candidates of {} items would have to be counted, which take {}: a larger "
       "--min-support leaves fewer",
-      pairs, frequent.length() + 1, core::format_value(needed, "B")));
+      pairs, frequent.length() + 1, core::format_value(needed, "B"));
 }
 
 using Supports = std::map<std::vector<Item>, std::uint64_t>;

@@ -128,8 +128,8 @@ MineRequest request_for(const Client& client, MineRequest request) {
 Query read_query(const Folder& server, const DatabaseHead& head) {
   auto query = read_value<Query>(server / kQuery, FileKind::query);
   if (query.database != head.id) {
-    throw core::UsageError(fmt::format("{}: asks for another database than {}",
-                                       (server / kQuery).string(), (server / kDatabase).string()));
+    throw core::UsageError("{}: asks for another database than {}", (server / kQuery).string(),
+                           (server / kDatabase).string());
   }
   check_candidates(query.candidates);
   return query;
@@ -151,7 +151,7 @@ void check_answer_fits(const Itemsets& candidates, const PublicKeys& keys) {
   throw core::UsageError(
       "the answer to {} candidates takes {} of memory, and {} are free: a larger "
       "--min-support leaves rare itemsets out",
-      candidates.size(), core::format_value(needed, "B"), core::format_value(usable, "B")));
+      candidates.size(), core::format_value(needed, "B"), core::format_value(usable, "B"));
 }
 
 void check_sums(const QueryAnswer& answer, const fs::path& path, const Client& owner,

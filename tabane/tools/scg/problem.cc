@@ -71,15 +71,15 @@ void set_side(Problem& problem, std::string_view part, std::array<bool, kSides>&
   const std::size_t equals = part.find('=');
   const auto name = std::ranges::find(kSideNames, part.substr(0, equals));
   if (equals == std::string_view::npos || name == kSideNames.end()) {
-    throw core::UsageError(fmt::format(
+    throw core::UsageError(
         "--boundary: \"{}\" is not SIDE=VALUE with a side north, south, west or east, and a "
         "number, an NPY file or neumann:VALUE",
-        part));
+        part);
   }
   const std::string what = fmt::format("--boundary {}", *name);
   const auto side = static_cast<std::size_t>(name - kSideNames.begin());
   if (std::exchange(named[side], true)) {
-    throw core::UsageError(fmt::format("{} is given twice; give it once", what));
+    throw core::UsageError("{} is given twice; give it once", what);
   }
   problem.sides[side] = side_named(what, part.substr(equals + 1));
 }
