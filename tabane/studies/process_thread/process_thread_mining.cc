@@ -186,9 +186,10 @@ std::string mining_sentence(std::size_t transactions) {
   const std::size_t pairs = mining::all_pairs(problem.items).size();
   const mining::DatabaseShape shape = database_shape(problem, parameters.slots());
   return fmt::format(
-      "mining counts {} pairs of {} items in {} random transactions under BGV, {}: {} products of "
-      "ciphertexts, {} of ciphertexts to read.",
-      pairs, problem.items, transactions, parameters.text(), pairs * shape.blocks,
+      "mining counts {} pairs of {} items in {} random transactions under BGV, of degree {} with a "
+      "modulus of {:.1f} bits: {} products of ciphertexts, {} of ciphertexts to read.",
+      pairs, problem.items, transactions, parameters.degree(), parameters.modulus_bits(),
+      pairs * shape.blocks,
       core::format_bytes(static_cast<std::uint64_t>(mining::database_bytes(parameters, shape))));
 }
 
