@@ -1,9 +1,9 @@
 #include "tabane/comm/collectives.h"
 
-#include <algorithm>
+#include <fmt/format.h>
+
 #include <array>
 #include <limits>
-#include <numeric>
 #include <string>
 
 #include "tabane/comm/collective/schedule.h"
@@ -31,22 +31,25 @@ void require_blocks(Kind kind, std::size_t out, std::size_t in, int ranks) {
                          name_of(kind), out, in, ranks);
 }
 
-void require_counts(Kind kind, std::size_t all, std::span<const std::size_t> part_bytes,
-                    const OwnPart& own) {
-  if (part_bytes.size() != static_cast<std::size_t>(own.ranks)) {
-    throw core::UsageError("{}: {} counts for {} ranks", name_of(kind), part_bytes.size(),
-                           own.ranks);
+std::vector<std::size_t> bytes_of_parts(Kind kind, std::size_t all,
+                                        std::span<const std::size_t> counts, const OwnPart& own) {
+  if (counts.size() != static_cast<std::size_t>(own.ranks)) {
+    throw core::UsageError(
+        fmt::format("{}: {} counts for {} ranks", name_of(kind), counts.size(), own.ranks));
   }
-  const std::size_t bytes = std::accumulate(part_bytes.begin(), part_bytes.end(), std::size_t{0});
-  if (all * own.element_bytes != bytes) {
-    throw core::UsageError("{}: {} elements of all, but the counts sum up to {}", name_of(kind),
-                           all, bytes / own.element_bytes);
+  const std::size_t sum = std::accumulate(counts.begin(), counts.end(), std::size_t{0});
+  if (all != sum) {
+    throw core::UsageError(fmt::format("{}: {} elements of all, but the counts sum up to {}",
+                                       name_of(kind), all, sum));
   }
-  const std::size_t counted = part_bytes[static_cast<std::size_t>(own.rank)] / own.element_bytes;
+  const std::size_t counted = counts[static_cast<std::size_t>(own.rank)];
   if (own.count != counted) {
     throw core::UsageError("{}: {} elements of rank {}'s part, but its count is {}", name_of(kind),
                            own.count, own.rank, counted);
   }
+  std::vector<std::size_t> bytes(counts.begin(), counts.end());
+  for (std::size_t& one : bytes) one *= own.element_bytes;
+  return bytes;
 }
 
 void require_result(std::size_t in, std::size_t out) {
@@ -59,24 +62,11 @@ void require_indices(std::size_t values, std::size_t indices) {
   throw core::UsageError("{} indices of {} values", indices, values);
 }
 
-std::vector<std::size_t> bytes_of_parts(std::span<const std::size_t> counts,
-                                        std::size_t element_bytes) {
-  std::vector<std::size_t> bytes(counts.begin(), counts.end());
-  for (std::size_t& one : bytes) one *= element_bytes;
-  return bytes;
-}
-
 Request begin(Comm& comm, Call call) {
   require_root(comm.group(), call);
   comm.transport().check_alive();
   call.number = comm.group().next_call();
   return {Schedule::begin(comm.group().shared_from_this(), call), 1, comm.rank()};
-}
-
-void require_values(Operation operation) {
-  if (operation != Operation::min_loc && operation != Operation::max_loc) return;
-  throw core::UsageError("{} is of a value and its place: call all_reduce_{}", name_of(operation),
-                         name_of(operation));
 }
 
 }  // namespace internal

@@ -49,11 +49,6 @@ void internal::throw_part(const Arrival& arrival, std::size_t element_bytes, int
 Comm::Comm(std::unique_ptr<Transport> transport, std::shared_ptr<const ChoiceTable> choice)
     : group_(std::make_shared<Group>(std::move(transport), std::move(choice))),
       transport_(&group_->transport()) {}
-Comm::~Comm() = default;
-Comm::Comm(const Comm&) = default;
-Comm::Comm(Comm&&) noexcept = default;
-Comm& Comm::operator=(const Comm&) = default;
-Comm& Comm::operator=(Comm&&) noexcept = default;
 
 std::optional<Comm> Comm::split(int color, int key) {
   const std::vector<ColorKey> all = colors_of_all(*transport_, {color, key});

@@ -7,12 +7,10 @@
 #pragma once
 
 #include <array>
-#include <cstring>
 #include <memory>
 #include <optional>
 #include <span>
 #include <utility>
-#include <vector>
 
 #include "tabane/comm/message.h"
 #include "tabane/comm/transport/transport.h"
@@ -110,11 +108,6 @@ class Comm {
   // choice: chooses the collectives' algorithms, see collective/group.h.
   explicit Comm(std::unique_ptr<Transport> transport,
                 std::shared_ptr<const ChoiceTable> choice = {});
-  ~Comm();
-  Comm(const Comm&);
-  Comm(Comm&&) noexcept;
-  Comm& operator=(const Comm&);
-  Comm& operator=(Comm&&) noexcept;
 
   int rank() const { return transport_->rank(); }
   int size() const { return transport_->size(); }

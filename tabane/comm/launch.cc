@@ -5,18 +5,16 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <charconv>
+#include <array>
 #include <cstdlib>
 #include <cstring>
 #include <exception>
-#include <iterator>
 #include <string_view>
 #include <utility>
 
 #include "tabane/comm/collective/choice.h"
 #include "tabane/comm/collective/group.h"
 #include "tabane/comm/transport/mpi_module.h"
-#include "tabane/comm/transport/shm/shm_transport.h"
 #include "tabane/comm/transport/shm/world.h"
 #include "tabane/comm/transport/sim/sim_transport.h"
 #include "tabane/core/binding.h"
@@ -37,8 +35,10 @@ struct Collectives {
   bool checked = false;
   const decltype(LaunchOptions::put_on_top)& put_on_top;
 
-  std::unique_ptr<Transport> on_top_of(std::unique_ptr<Transport> transport) const {
-    return put_on_top ? put_on_top(std::move(transport)) : std::move(transport);
+  Comm world_on(std::unique_ptr<Transport> transport) const {
+    Comm comm(put_on_top ? put_on_top(std::move(transport)) : std::move(transport), choice);
+    if (checked) comm.check_collectives(true);
+    return comm;
   }
 };
 
@@ -46,10 +46,6 @@ bool are_checked_by_environment() {
   const char* const text =
       std::getenv("TABANE_CHECK_COLLECTIVES");  // NOLINT(concurrency-mt-unsafe): nobody sets it
   return text != nullptr && *text != '\0' && std::string_view(text) != "0";
-}
-
-void set_up(Comm& comm, const Collectives& collectives) {
-  if (collectives.checked) comm.check_collectives(true);
 }
 
 void check_ranks(int ranks) {
@@ -94,9 +90,7 @@ void live(shm::World& world, int rank, const Collectives& collectives, const Fun
   std::optional<Comm> comm;
   try {
     comm.emplace(
-        collectives.on_top_of(shm::make_shm_transport(world, rank, board_request(world.ranks()))),
-        collectives.choice);
-    set_up(*comm, collectives);
+        collectives.world_on(shm::make_shm_transport(world, rank, board_request(world.ranks()))));
     f(*comm);
     comm.reset();
     world.leave(rank);
@@ -110,27 +104,21 @@ void live(shm::World& world, int rank, const Collectives& collectives, const Fun
 
 // Tells the other ranks. Perhaps in exit(): no allocation.
 void tell_loss(void* world, const team::Loss& loss) {
-  if (!loss.by_signal && loss.code == team::kEndUnknown) {
-    return static_cast<shm::World*>(world)->fail(loss.process, loss.pid,
-                                                 "ended, and another wait has taken how");
-  }
-  char text[64] = "exited with status ";
-  char* end = text + std::strlen(text);
-  const char* name = nullptr;
+  std::array<char, 128> text;
+  char* end = text.data();
+  const auto say = [&](fmt::string_view format, const auto&... values) {
+    const auto left = static_cast<std::size_t>(text.end() - end);
+    end = fmt::format_to_n(end, left, fmt::runtime(format), values...).out;
+  };
   if (loss.by_signal) {
-    std::strcpy(text, "killed by signal ");
-    end = text + std::strlen(text);
-    name = sigdescr_np(loss.code);
+    say("killed by signal {}", loss.code);
+    if (const char* const name = sigdescr_np(loss.code)) say(" ({})", name);
+  } else if (loss.code == team::kEndUnknown) {
+    say("ended, and another wait has taken how");
+  } else {
+    say("exited with status {}", loss.code);
   }
-  end = std::to_chars(end, std::end(text), loss.code).ptr;
-  if (name != nullptr && std::strlen(name) + 4 < static_cast<std::size_t>(std::end(text) - end)) {
-    *end++ = ' ';
-    *end++ = '(';
-    end = std::copy_n(name, std::strlen(name), end);
-    *end++ = ')';
-  }
-  static_cast<shm::World*>(world)->fail(loss.process, loss.pid,
-                                        {text, static_cast<std::size_t>(end - text)});
+  static_cast<shm::World*>(world)->fail(loss.process, loss.pid, {text.data(), end});
 }
 
 std::string what_rank_threw(const team::TaskError& error) {
@@ -197,8 +185,7 @@ void launch_mpi(const LaunchOptions& options, const Collectives& collectives, co
         options.ranks, world.size(), options.ranks);
   }
   check_grid(world.size(), options.grid);
-  Comm comm(collectives.on_top_of(std::move(opened)), collectives.choice);
-  set_up(comm, collectives);
+  Comm comm = collectives.world_on(std::move(opened));
   try {
     if (options.show_placement) {
       const core::Placement placement = placement_under_mpi(comm);
@@ -207,7 +194,7 @@ void launch_mpi(const LaunchOptions& options, const Collectives& collectives, co
     f(comm);
     close_mpi_world(world);
   } catch (const core::LostError& error) {
-    fail_mpi_world(world, error);
+    fail_mpi_world(world, "", &error);
     throw;
   } catch (...) {
     const Thrown thrown = current_exception();
@@ -229,7 +216,7 @@ void launch_simulated(const LaunchOptions& options, const Collectives& collectiv
     sim::run(
         machine,
         [&](int, std::unique_ptr<Transport> transport) {
-          Comm comm(collectives.on_top_of(std::move(transport)), collectives.choice);
+          Comm comm = collectives.world_on(std::move(transport));
           comm.check_collectives(collectives.checked);
           f(comm);
         },

@@ -1,7 +1,6 @@
 // What all transports call a message: tags, types, and the errors about them.
 #pragma once
 
-#include <concepts>
 #include <cstddef>
 #include <cstdint>
 #include <ranges>

@@ -92,14 +92,30 @@ void Blocks::sort() const {
   for (int rank = 0; rank < ranks_; ++rank) sort(rank);
 }
 
-std::span<const std::byte> blocks_to_send(Group& group, const Call& call) {
-  if (call.layout == Layout::block) return call.in;
-  const int p = group.size();
-  const std::span<std::byte> blocks = group.scratch(call.bytes * static_cast<std::size_t>(p));
-  for (int rank = 0; rank < p; ++rank) {
-    take_piece(call.in, call, p, rank, 0, block_of(blocks, call, rank));
+BlocksToSend::BlocksToSend(Group& group, const Call& call) : call_(call), ranks_(group.size()) {
+  if (!call.part_bytes.empty()) varying_.emplace(call);
+  if (call.layout != Layout::block) {
+    scratch_ = group.scratch(call.bytes * static_cast<std::size_t>(ranks_));
   }
-  return blocks;
+}
+
+void BlocksToSend::copy(int rank, std::span<std::byte> to) const {
+  if (scratch_.empty()) return copy_bytes(to, of(rank));
+  take_piece(call_.in, call_, ranks_, rank, 0, to);
+}
+
+std::span<const std::byte> BlocksToSend::of(int rank) const {
+  if (varying_) return varying_->part(call_.in, rank);
+  if (scratch_.empty()) return block_of(call_.in, call_, rank);
+  const std::span<std::byte> block = block_of(scratch_, call_, rank);
+  copy(rank, block);
+  return block;
+}
+
+std::span<const std::byte> BlocksToSend::all() const {
+  if (scratch_.empty()) return call_.in;
+  for (int rank = 0; rank < ranks_; ++rank) of(rank);
+  return scratch_;
 }
 
 const char* never(const Group&, const Call&) { return nullptr; }

@@ -128,8 +128,22 @@ class Blocks {
   std::optional<VaryingParts> varying_;
   std::span<std::byte> all_;
 };
-// Returns call.in as blocks in the order of ranks, sorted into the group's scratch if need be.
-std::span<const std::byte> blocks_to_send(Group& group, const Call& call);
+// The other way, on the root of a scatter: all ranks' parts in call.in, also varying ones.
+class BlocksToSend {
+ public:
+  BlocksToSend(Group& group, const Call& call);
+  // Returns that rank's part, sorted into the group's scratch now if the layout needs it.
+  std::span<const std::byte> of(int rank) const;
+  // Returns all of them, in the order of ranks.
+  std::span<const std::byte> all() const;
+  void copy(int rank, std::span<std::byte> to) const;
+
+ private:
+  const Call& call_;
+  int ranks_;
+  std::optional<VaryingParts> varying_;
+  std::span<std::byte> scratch_;  // empty: they are sorted
+};
 
 // Combines a rank's values, as many bytes as `sum` has, with those of the ranks before it. To be
 // called for each rank from 0 on, so that the bits of the sum depend on nothing but the values.
@@ -174,6 +188,9 @@ class Messages {
     require(pending.arrival, bytes);
   }
 
+  // Sends part(rank) to each other rank, all at once. Returns what is to be waited for.
+  template <class Part>
+  std::vector<std::unique_ptr<Pending>> isend_to_others(const Part& part);
   // Between all ranks. out(rank): what that rank gets; in(rank): room for what it sends.
   // Copies this rank's own. cost: p - 1 messages to and from each rank, all at once.
   template <class Out, class In>
@@ -203,6 +220,15 @@ class Messages {
 };
 
 void wait_all(std::span<const std::unique_ptr<Pending>> pending);
+
+template <class Part>
+std::vector<std::unique_ptr<Pending>> Messages::isend_to_others(const Part& part) {
+  std::vector<std::unique_ptr<Pending>> sent;
+  for (int rank = 0; rank < transport_.size(); ++rank) {
+    if (rank != transport_.rank()) sent.push_back(isend(rank, part(rank)));
+  }
+  return sent;
+}
 
 template <class Out, class In>
 void Messages::exchange_at_once(const Out& out, const In& in) {

@@ -7,48 +7,33 @@
 namespace tabane::comm {
 namespace {
 
+void copy_lines(Group& group, const Call& call, bool all_come) {
+  const auto put = [&](int rank, const std::byte* part) {
+    put_piece(call.out, call, group.size(), rank, 0, {part, call.bytes});
+  };
+  group.board()->lines.exchange(call, call.in, put, all_come);
+}
+
 // Each rank shows its part in a line and reads those of all.
 // cost: a line written and p - 1 read on each rank, all at the same time.
-void all_gather_flags(Group& group, const Call& call) {
-  Lines& lines = group.board()->lines;
-  const Word word = lines.begin(call);
-  lines.write(word, call.in);
-  lines.notify_all();
-  for (int rank = 0; rank < lines.ranks(); ++rank) {
-    put_piece(call.out, call, lines.ranks(), rank, 0, {lines.read(rank, word), call.bytes});
-  }
-}
+void all_gather_flags(Group& group, const Call& call) { copy_lines(group, call, false); }
 
 // Each rank shows its part in a line; the last one to come releases all, who read all lines. With
 // more ranks than PUs each runs once to come and once to leave.
 // cost: p atomic additions to one line, p - 1 lines read on each rank.
-void all_gather_counter(Group& group, const Call& call) {
-  Lines& lines = group.board()->lines;
-  const Word word = lines.begin(call);
-  lines.write(word, call.in);
-  lines.wait_for_all(word);
-  for (int rank = 0; rank < lines.ranks(); ++rank) {
-    put_piece(call.out, call, lines.ranks(), rank, 0, {lines.read(rank, word), call.bytes});
-  }
-}
+void all_gather_counter(Group& group, const Call& call) { copy_lines(group, call, true); }
 
 // Each rank shows its part in its slot, as much as fits, and copies those of all.
 // cost: (p + 1) n bytes copied on each rank.
 void all_gather_shared(Group& group, const Call& call) {
   Slots& slots = group.board()->slots;
-  const Signature signature = signature_of(call);
-  const std::size_t element = call.element.bytes;
-  const std::size_t most = slots.slot_bytes() / element * element;
-  for (std::size_t begin = 0; begin < call.bytes; begin += most) {
-    const std::size_t bytes = std::min(most, call.bytes - begin);
-    copy_bytes(slots.begin(any_source), call.in.subspan(begin, bytes));
-    slots.publish(signature);
-    for (int rank = 0; rank < group.size(); ++rank) {
-      put_piece(call.out, call, group.size(), rank, begin,
-                slots.read(rank, signature).first(bytes));
-    }
-    slots.end();
-  }
+  const auto pass = [&](std::size_t begin, std::size_t bytes) {
+    const auto put = [&](int rank, std::span<const std::byte> slot) {
+      put_piece(call.out, call, group.size(), rank, begin, slot.first(bytes));
+    };
+    slots.exchange(signature_of(call), call.in.subspan(begin, bytes), group.size(), put);
+  };
+  for_pieces(call.bytes, slots.slot_bytes(), call.element.bytes, pass);
 }
 
 // All send to all at once, also varying parts. With more ranks than PUs no rank waits for its turn
@@ -63,15 +48,8 @@ void all_gather_linear(Group& group, const Call& call) {
 // Shows `values` to all, with more ranks than PUs so that each runs once to come and once to leave.
 template <class T>
 Word show(Group& group, const Call& call, const T& values) {
-  Lines& lines = group.board()->lines;
-  const Word word = lines.begin(call);
-  lines.write(word, std::as_bytes(std::span(&values, 1)));
-  if (group.transport().crowded()) {
-    lines.wait_for_all(word);
-  } else {
-    lines.notify_all();
-  }
-  return word;
+  return group.board()->lines.show(call, std::as_bytes(std::span(&values, 1)),
+                                   group.transport().crowded());
 }
 
 template <class T>
@@ -148,17 +126,14 @@ std::span<Byte> piece_of(std::span<Byte> part, std::size_t begin, std::size_t ro
 // cost: on each rank its own part and all parts copied; as many steps as the longest part needs.
 void all_gather_varying_shared(Group& group, const Call& call) {
   Slots& slots = group.board()->slots;
-  const Signature signature = signature_of(call);
   const VaryingParts parts(call);
   const std::size_t room = slots.slot_bytes(), most = parts.most_bytes();
   for (std::size_t begin = 0; begin < most; begin += room) {
-    copy_bytes(slots.begin(any_source), piece_of(call.in, begin, room));
-    slots.publish(signature);
-    for (int rank = 0; rank < group.size(); ++rank) {
+    const auto put = [&](int rank, std::span<const std::byte> slot) {
       const std::span<std::byte> to = piece_of(parts.part(call.out, rank), begin, room);
-      if (!to.empty()) copy_bytes(to, slots.read(rank, signature).first(to.size()));
-    }
-    slots.end();
+      copy_bytes(to, slot.first(to.size()));
+    };
+    slots.exchange(signature_of(call), piece_of(call.in, begin, room), group.size(), put);
   }
 }
 

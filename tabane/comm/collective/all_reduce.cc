@@ -10,13 +10,9 @@ namespace {
 // Each rank shows its values in a line, and combines those of all.
 // cost: a line written and p - 1 read on each rank, all at the same time.
 void all_reduce_flags(Group& group, const Call& call) {
-  Lines& lines = group.board()->lines;
-  const Word word = lines.begin(call);
-  lines.write(word, call.values);
-  lines.notify_all();
-  for (int rank = 0; rank < lines.ranks(); ++rank) {
-    add_in_order(*call.combine, call.values, rank, lines.read(rank, word));
-  }
+  group.board()->lines.exchange(call, call.values, [&](int rank, const std::byte* values) {
+    add_in_order(*call.combine, call.values, rank, values);
+  });
 }
 
 // Each rank shows its values in a line; the last one to come combines all and shows the result.
@@ -60,16 +56,8 @@ void all_reduce_two_level(Group& group, const Call& call) {
   copy_bytes(call.values, sum);
 }
 
-// Combines this rank's share of a piece out of all slots, in the order of ranks.
-void combine_share(Slots& slots, const Call& call, const Signature& signature, int ranks,
-                   std::span<std::byte> share, std::size_t begin) {
-  for (int rank = 0; rank < ranks; ++rank) {
-    add_in_order(*call.combine, share, rank, slots.read(rank, signature).data() + begin);
-  }
-}
-
 // Each rank shows its values in its slot, as many as fit, combines its share of them, and shows
-// that; all copy the shares.
+// that, in the order of ranks; all copy the shares.
 // cost: n (1 + 1 / p) bytes written and 2 n read on each rank; two steps of all ranks a slot.
 void all_reduce_shared(Group& group, const Call& call) {
   Slots& slots = group.board()->slots;
@@ -79,19 +67,14 @@ void all_reduce_shared(Group& group, const Call& call) {
     const auto share_of = [&](int rank) {
       return segment_of(piece, call.combine->element_bytes, p, rank);
     };
-    copy_bytes(slots.begin(any_source), piece);
-    slots.publish(signature);
     const std::span<std::byte> own = share_of(group.rank());
     const auto at = static_cast<std::size_t>(own.data() - piece.data());
-    combine_share(slots, call, signature, p, own, at);
-    slots.end();
-    copy_bytes(slots.begin(any_source), own);
-    slots.publish(signature);
-    for (int rank = 0; rank < p; ++rank) {
-      const std::span<std::byte> share = share_of(rank);
-      copy_bytes(share, slots.read(rank, signature).first(share.size()));
-    }
-    slots.end();
+    slots.exchange(signature, piece, p, [&](int rank, std::span<const std::byte> slot) {
+      add_in_order(*call.combine, own, rank, slot.data() + at);
+    });
+    slots.exchange(signature, own, p, [&](int rank, std::span<const std::byte> slot) {
+      copy_bytes(share_of(rank), slot.first(share_of(rank).size()));
+    });
   });
 }
 
@@ -101,11 +84,7 @@ void all_reduce_linear(Group& group, const Call& call) {
   reduce_linear(group, call);
   Messages messages(group, call);
   if (group.rank() != 0) return messages.recv(0, call.values);
-  std::vector<std::unique_ptr<Pending>> sent;
-  for (int rank = 1; rank < group.size(); ++rank) {
-    sent.push_back(messages.isend(rank, call.values));
-  }
-  wait_all(sent);
+  wait_all(messages.isend_to_others([&](int) { return call.values; }));
 }
 
 // A tree to rank 0, and the broadcast that the rules choose.

@@ -1,5 +1,3 @@
-#include <algorithm>
-
 #include "tabane/comm/collective/algorithm.h"
 #include "tabane/comm/collective/board.h"
 
@@ -13,10 +11,7 @@ void all_to_all_shared(Group& group, const Call& call) {
   const Signature signature = signature_of(call);
   const auto p = static_cast<std::size_t>(group.size());
   const auto self = static_cast<std::size_t>(group.rank());
-  const std::size_t element = call.element.bytes;
-  const std::size_t most = slots.slot_bytes() / p / element * element;
-  for (std::size_t begin = 0; begin < call.bytes; begin += most) {
-    const std::size_t bytes = std::min(most, call.bytes - begin);
+  const auto pass = [&](std::size_t begin, std::size_t bytes) {
     const std::span<std::byte> slot = slots.begin(any_source);
     for (std::size_t rank = 0; rank < p; ++rank) {
       copy_bytes(slot.subspan(rank * bytes, bytes),
@@ -28,7 +23,8 @@ void all_to_all_shared(Group& group, const Call& call) {
                  slots.read(static_cast<int>(rank), signature).subspan(self * bytes, bytes));
     }
     slots.end();
-  }
+  };
+  for_pieces(call.bytes, slots.slot_bytes() / p, call.element.bytes, pass);
 }
 
 // All messages at once, each rank beginning with the one behind it.

@@ -8,11 +8,7 @@ namespace {
 // Each rank shows that it is here and looks at all others.
 // cost: a line written and p - 1 read on each rank, all at the same time.
 void barrier_flags(Group& group, const Call& call) {
-  Lines& lines = group.board()->lines;
-  const Word word = lines.begin(call);
-  lines.write(word, {});
-  lines.notify_all();
-  for (int rank = 0; rank < lines.ranks(); ++rank) lines.read(rank, word);
+  group.board()->lines.exchange(call, {}, [](int, const std::byte*) {});
 }
 
 // All count themselves; the last one releases the others, who look at one line. With more ranks

@@ -15,39 +15,20 @@ constexpr std::size_t kAllSlotsBytes = 64 * 1024;
 
 std::size_t whole(std::size_t bytes, std::size_t unit) { return bytes / unit * unit; }
 
-int width_of(int ranks) { return static_cast<int>(std::ceil(std::sqrt(ranks))); }
-int leaders_of(int ranks) { return (ranks + width_of(ranks) - 1) / width_of(ranks); }
-
-// All but what lies in chunks and slots.
-std::size_t flag_bytes(int ranks) {
-  const auto p = static_cast<std::size_t>(ranks),
-             leaders = static_cast<std::size_t>(leaders_of(ranks));
-  return (2 + 2 * p + 2 * leaders + 2 * p + p + kRingChunks + p) * kLineBytes +
-         p * (kCallRecordBytes + kOpenLines * kLineBytes);
-}
-
 std::size_t wanted_slot_bytes(int ranks) {
   return std::clamp(whole(kAllSlotsBytes / (2 * static_cast<std::size_t>(ranks)), kLineBytes),
                     kLeastSlotBytes, kMostSlotBytes);
 }
 
-std::size_t total_bytes(int ranks, std::size_t chunk_bytes, std::size_t slot_bytes) {
-  return flag_bytes(ranks) + kRingChunks * chunk_bytes +
-         2 * static_cast<std::size_t>(ranks) * slot_bytes;
-}
-
 }  // namespace
 
-// Chunks and slots have their least sizes and share what is left in proportion to what they want.
-BoardLayout::BoardLayout(int the_ranks, std::size_t bytes)
-    : ranks(the_ranks), width(width_of(the_ranks)), leaders(leaders_of(the_ranks)) {
+BoardLayout::BoardLayout(int the_ranks, std::size_t bytes_of_chunk, std::size_t bytes_of_slot)
+    : ranks(the_ranks),
+      width(static_cast<int>(std::ceil(std::sqrt(ranks)))),
+      leaders((ranks + width - 1) / width),
+      chunk_bytes(bytes_of_chunk),
+      slot_bytes(bytes_of_slot) {
   const auto p = static_cast<std::size_t>(ranks), l = static_cast<std::size_t>(leaders);
-  const std::size_t chunks_want = kRingChunks * (kMostChunkBytes - kLeastChunkBytes);
-  const std::size_t slots_want = 2 * p * (wanted_slot_bytes(ranks) - kLeastSlotBytes);
-  const std::size_t wanted = chunks_want + slots_want;
-  const std::size_t left = std::min(bytes - least_board_bytes(ranks), wanted);
-  chunk_bytes = kLeastChunkBytes + whole(left * chunks_want / wanted / kRingChunks, kLineBytes);
-  slot_bytes = kLeastSlotBytes + whole(left * slots_want / wanted / (2 * p), kLineBytes);
   lines = 2 * kLineBytes;
   leader_lines = lines + 2 * p * kLineBytes;
   root_lines = leader_lines + 2 * l * kLineBytes;
@@ -60,14 +41,27 @@ BoardLayout::BoardLayout(int the_ranks, std::size_t bytes)
   end = open_lines + p * kOpenLines * kLineBytes;
 }
 
+// Chunks and slots have their least sizes and share what is left in proportion to what they want.
+BoardLayout::BoardLayout(int the_ranks, std::size_t bytes)
+    : BoardLayout(the_ranks, kLeastChunkBytes, kLeastSlotBytes) {
+  const std::size_t slots_in_all = 2 * static_cast<std::size_t>(ranks);
+  const std::size_t chunks_want = kRingChunks * (kMostChunkBytes - kLeastChunkBytes);
+  const std::size_t slots_want = slots_in_all * (wanted_slot_bytes(ranks) - kLeastSlotBytes);
+  const std::size_t wanted = chunks_want + slots_want;
+  const std::size_t left = std::min(bytes - end, wanted);
+  *this = BoardLayout(
+      ranks, kLeastChunkBytes + whole(left * chunks_want / wanted / kRingChunks, kLineBytes),
+      kLeastSlotBytes + whole(left * slots_want / wanted / slots_in_all, kLineBytes));
+}
+
 std::size_t board_bytes(int ranks) {
   if (ranks < 2) return 0;
-  return whole(total_bytes(ranks, kMostChunkBytes, wanted_slot_bytes(ranks)) + kPageBytes - 1,
+  return whole(BoardLayout(ranks, kMostChunkBytes, wanted_slot_bytes(ranks)).end + kPageBytes - 1,
                kPageBytes);
 }
 
 std::size_t least_board_bytes(int ranks) {
-  return ranks < 2 ? 0 : total_bytes(ranks, kLeastChunkBytes, kLeastSlotBytes);
+  return ranks < 2 ? 0 : BoardLayout(ranks, kLeastChunkBytes, kLeastSlotBytes).end;
 }
 
 MemoryRequest board_request(int ranks) { return {least_board_bytes(ranks), board_bytes(ranks)}; }
@@ -82,13 +76,15 @@ constexpr std::uint32_t use_of(Word word) { return static_cast<std::uint32_t>(wo
 // Lines carry at most 48 bytes, operations are few: 16 bits of type, 6 of bytes, 4 and 4 for
 // operation (or layout) and kind.
 constexpr std::uint32_t digest(const Signature& signature) {
-  const std::uint32_t what = signature.what;
-  return (what & 0xffff) | static_cast<std::uint32_t>(signature.bytes & 63) << 16 |
-         (what >> 16 & 15) << 22 | (what >> 24) << 26;
+  return signature.type.code | static_cast<std::uint32_t>(signature.bytes & 63) << 16 |
+         (signature.how & 15U) << 22 | static_cast<std::uint32_t>(signature.kind) << 26;
 }
 constexpr Signature signature_in(Word word, std::uint64_t call) {
   const auto bits = static_cast<std::uint32_t>(word);
-  return {bits >> 16 & 63, (bits & 0xffff) | (bits >> 22 & 15) << 16 | bits >> 26 << 24,
+  return {bits >> 16 & 63,
+          {static_cast<std::uint16_t>(bits)},
+          static_cast<std::uint8_t>(bits >> 22 & 15),
+          static_cast<Kind>(bits >> 26),
           static_cast<std::uint32_t>(call)};
 }
 
@@ -96,11 +92,6 @@ void check(int rank, Word own, std::uint32_t call, int other_rank, const BoardLi
   const Word other = line.word.load(std::memory_order_relaxed);
   if (own == other && line.call == call) return;
   throw_different_calls(rank, signature_in(own, call), other_rank, signature_in(other, line.call));
-}
-
-template <class T>
-T* at(std::byte* board, std::size_t offset) {
-  return reinterpret_cast<T*>(board + offset);
 }
 
 void put(BoardLine& line, Word word, std::uint32_t call, std::span<const std::byte> values) {
@@ -115,14 +106,12 @@ bool has_come(const BoardLine& line, Word word) {
 
 }  // namespace
 
-Lines::Lines(std::byte* board, const BoardLayout& layout, int rank, GroupMemory& memory)
-    : memory_(&memory),
-      tickets_(at<std::atomic<std::uint64_t>>(board, 0)),
-      release_(at<BoardLine>(board, kLineBytes)),
-      lines_(at<BoardLine>(board, layout.lines)),
-      leader_lines_(at<BoardLine>(board, layout.leader_lines)),
-      ranks_(layout.ranks),
-      rank_(rank),
+Lines::Lines(const BoardPart& board, const BoardLayout& layout)
+    : BoardPart(board),
+      tickets_(at<std::atomic<std::uint64_t>>(0)),
+      release_(at<BoardLine>(kLineBytes)),
+      lines_(at<BoardLine>(layout.lines)),
+      leader_lines_(at<BoardLine>(layout.leader_lines)),
       width_(layout.width),
       leaders_(layout.leaders) {}
 
@@ -133,6 +122,13 @@ Word Lines::begin(const Call& call) {
 
 void Lines::write(Word word, std::span<const std::byte> values) {
   put(lines_[2 * rank_ + static_cast<int>(use_of(word) & 1)], word, call_, values);
+}
+
+Word Lines::show(const Call& call, std::span<const std::byte> values, bool all_come) {
+  const Word word = begin(call);
+  write(word, values);
+  all_come ? wait_for_all(word) : notify_all();
+  return word;
 }
 
 const std::byte* Lines::read(int rank, Word word) {
@@ -175,13 +171,6 @@ const std::byte* Lines::wait(int peer, const BoardLine& line, Word word) {
   return line.values;
 }
 
-RootLines::RootLines(std::byte* board, const BoardLayout& layout, int rank, GroupMemory& memory)
-    : memory_(&memory), lines_(at<BoardLine>(board, layout.root_lines)), rank_(rank) {}
-
-BoardLine& RootLines::line(int rank, std::uint32_t use) const {
-  return lines_[2 * rank + static_cast<int>(use & 1)];
-}
-
 // A root writes its own line last, so that it shows that the use is over. It may have begun this
 // use already.
 Word RootLines::begin(const Call& call) {
@@ -211,11 +200,10 @@ const std::byte* RootLines::read(int rank, Word word) {
   return from.values;
 }
 
-OpenLines::OpenLines(std::byte* board, const BoardLayout& layout, int rank, GroupMemory& memory)
-    : memory_(&memory),
-      lines_(at<BoardLine>(board, layout.open_lines)),
-      ranks_(layout.ranks),
-      rank_(rank) {}
+void RootLines::end(Word word) {
+  put(line(rank_, use_of(word)), word, call_, {});
+  memory_->notify_all();
+}
 
 Word OpenLines::begin(const Call& call) {
   flush();
@@ -278,23 +266,6 @@ void OpenLines::end(Word word) {
   }
 }
 
-void RootLines::end(Word word) {
-  put(line(rank_, use_of(word)), word, call_, {});
-  memory_->notify_all();
-}
-
-ChunkRing::ChunkRing(std::byte* board, const BoardLayout& layout, int rank, GroupMemory& memory)
-    : memory_(&memory),
-      consumed_(reinterpret_cast<ConsumedChunks*>(board + layout.consumed)),
-      chunks_(board + layout.chunks),
-      chunk_bytes_(layout.chunk_bytes),
-      ranks_(layout.ranks),
-      rank_(rank) {}
-
-std::byte* ChunkRing::place() const {
-  return chunks_ + number_ % kRingChunks * (kLineBytes + chunk_bytes_);
-}
-
 std::span<std::byte> ChunkRing::begin() {
   ++number_;
   if (number_ > kRingChunks && consumed_by_all_ < number_ - kRingChunks) {
@@ -338,23 +309,7 @@ std::span<const std::byte> ChunkRing::read(const Signature& signature, int root)
 // Within a call only its root can wait for this; afterwards any later root.
 void ChunkRing::consume(int root, bool last) {
   consumed_[rank_].chunks.store(number_, std::memory_order_release);
-  if (last) {
-    memory_->notify_all();
-  } else {
-    memory_->notify(root);
-  }
-}
-
-Slots::Slots(std::byte* board, const BoardLayout& layout, int rank, GroupMemory& memory)
-    : memory_(&memory),
-      progress_(reinterpret_cast<SlotProgress*>(board + layout.progress)),
-      slots_(board + layout.slots),
-      slot_bytes_(layout.slot_bytes),
-      ranks_(layout.ranks),
-      rank_(rank) {}
-
-std::byte* Slots::slot(int rank) const {
-  return slots_ + (2 * static_cast<std::size_t>(rank) + (step_ & 1)) * slot_bytes_;
+  last ? memory_->notify_all() : memory_->notify(root);
 }
 
 void Slots::wait_for(int rank, std::uint64_t count) {
@@ -379,11 +334,7 @@ void Slots::publish(const Signature& signature) {
   progress_[rank_].signatures[step_ & 1] = signature;
   progress_[rank_].count.store(2 * step_, std::memory_order_release);
   const int reader = reader_[step_ & 1];
-  if (reader == any_source) {
-    memory_->notify_all();
-  } else {
-    memory_->notify(reader);
-  }
+  reader == any_source ? memory_->notify_all() : memory_->notify(reader);
 }
 
 std::span<const std::byte> Slots::read(int rank, const Signature& signature) {

@@ -41,7 +41,9 @@ inline constexpr int kRingChunks = 4;
 //   +---------+-------+---------+-------+--------------------+-----------------+-------+-------+
 // of p ranks; w: width. Offsets and sizes in bytes, all multiples of a line.
 struct BoardLayout {
-  // bytes: of the memory, at least least_board_bytes(). The same on all ranks.
+  // With chunks and slots of those sizes; or with those that fill the memory of `bytes` bytes, at
+  // least least_board_bytes(). The same on all ranks.
+  BoardLayout(int ranks, std::size_t chunk_bytes, std::size_t slot_bytes);
   BoardLayout(int ranks, std::size_t bytes);
 
   int ranks;
@@ -58,6 +60,24 @@ template <class Ready>
 void wait_for_flag(GroupMemory& memory, int peer, const Ready& ready) {
   if (!ready()) memory.wait(peer, [&ready] { return ready(); });
 }
+
+// What each part of a board knows.
+class BoardPart {
+ public:
+  BoardPart(int rank, int ranks, GroupMemory& memory)
+      : memory_(&memory), ranks_(ranks), rank_(rank) {}
+  int ranks() const { return ranks_; }
+  int rank() const { return rank_; }
+
+ protected:
+  template <class T>
+  T* at(std::size_t offset) const {
+    return reinterpret_cast<T*>(memory_->bytes().data() + offset);
+  }
+
+  GroupMemory* memory_;
+  int ranks_, rank_;
+};
 
 // --- lines: values of a few bytes that go from rank to rank in one cache line, with their flag ---
 
@@ -76,19 +96,25 @@ static_assert(sizeof(BoardLine) == kLineBytes);
 // again, it has seen all others in the use between, so they are done with the one before. Every use
 // must therefore end only when all ranks have begun it.
 // throws: as GroupMemory::wait(); MessageError if the other rank's call differs.
-class Lines {
+class Lines : public BoardPart {
  public:
-  Lines(std::byte* board, const BoardLayout& layout, int rank, GroupMemory& memory);
-
-  int ranks() const { return ranks_; }
-  int rank() const { return rank_; }
+  Lines(const BoardPart& board, const BoardLayout& layout);
 
   // Begins a use.
   Word begin(const Call& call);
   // Shows this rank's line to the others. They may sleep until notify_all().
   void write(Word word, std::span<const std::byte> values);
+  // Both, and wakes the others. all_come: returns when all have called it, so that with more ranks
+  // than PUs each runs once to come and once to leave.
+  Word show(const Call& call, std::span<const std::byte> values, bool all_come = false);
   // Returns the values of rank's line, once they are there.
   const std::byte* read(int rank, Word word);
+  // A whole use: show(), and f(rank, values) for all ranks in their order.
+  template <class F>
+  void exchange(const Call& call, std::span<const std::byte> values, F&& f, bool all_come = false) {
+    const Word word = show(call, values, all_come);
+    for (int rank = 0; rank < ranks_; ++rank) f(rank, read(rank, word));
+  }
 
   // The same for leaders, each of which speaks for some ranks from its own on.
   int leaders() const { return leaders_; }
@@ -111,18 +137,18 @@ class Lines {
  private:
   const std::byte* wait(int peer, const BoardLine& line, Word word);
 
-  GroupMemory* memory_;
   std::atomic<std::uint64_t>* tickets_;
   BoardLine *release_, *lines_, *leader_lines_;
-  int ranks_, rank_, width_, leaders_;
+  int width_, leaders_;
   std::uint32_t uses_ = 0, call_ = 0;  // and the number of the call under way
   std::uint64_t ticket_uses_ = 0;
 };
 
 // Lines of all ranks for one of them, the root: the others need not wait for each other.
-class RootLines {
+class RootLines : BoardPart {
  public:
-  RootLines(std::byte* board, const BoardLayout& layout, int rank, GroupMemory& memory);
+  RootLines(const BoardPart& board, const BoardLayout& layout)
+      : BoardPart(board), lines_(at<BoardLine>(layout.root_lines)) {}
 
   // Begins a use. Waits until the root of the use before the last has read its lines, which are
   // where this use's will be.
@@ -130,13 +156,24 @@ class RootLines {
   void write(Word word, int root, std::span<const std::byte> values);
   const std::byte* read(int rank, Word word);
   void end(Word word);  // on the root, when it has read all
+  // A whole use: each rank shows its values to the root of the call, which calls f(rank, values)
+  // for all ranks in their order.
+  template <class F>
+  void collect(const Call& call, std::span<const std::byte> values, F&& f) {
+    const Word word = begin(call);
+    if (rank_ != call.root) return write(word, call.root, values);
+    for (int rank = 0; rank < ranks_; ++rank) {
+      f(rank, rank == rank_ ? values.data() : read(rank, word));
+    }
+    end(word);
+  }
 
  private:
-  BoardLine& line(int rank, std::uint32_t use) const;
+  BoardLine& line(int rank, std::uint32_t use) const {
+    return lines_[2 * rank + static_cast<int>(use & 1)];
+  }
 
-  GroupMemory* memory_;
   BoardLine* lines_;
-  int rank_;
   std::uint32_t uses_ = 0, call_ = 0;
   std::array<int, 2> root_of_{any_source, any_source};  // by parity of the use; any_source: none
 };
@@ -145,11 +182,10 @@ class RootLines {
 // rank takes a line again when all ranks have begun the use that is half of the lines older, and it
 // has ended that one itself, as all did before they began it with the line's last use. What finds
 // no line waits on its rank.
-class OpenLines {
+class OpenLines : BoardPart {
  public:
-  OpenLines(std::byte* board, const BoardLayout& layout, int rank, GroupMemory& memory);
-
-  int ranks() const { return ranks_; }
+  OpenLines(const BoardPart& board, const BoardLayout& layout)
+      : BoardPart(board), lines_(at<BoardLine>(layout.open_lines)) {}
 
   // Begins a use. The other ranks see the values when there is a line for them: now, or in flush().
   Word begin(const Call& call);
@@ -178,9 +214,7 @@ class OpenLines {
   void write(Word word, std::uint32_t number, bool is_open, std::span<const std::byte> values);
   void write_waiting();
 
-  GroupMemory* memory_;
   BoardLine* lines_;
-  int ranks_, rank_;
   std::uint32_t uses_ = 0, written_ = 0;
   std::array<bool, kOpenLines> open_{};  // of those written, by use
   std::vector<Waiting> waiting_;         // the uses after written_
@@ -193,9 +227,13 @@ class OpenLines {
 // where n - kRingChunks lay; its root waits until all have consumed that one, and knows from last
 // time how far they were at least. throws: as GroupMemory::wait(); MessageError if the root's call
 // differs.
-class ChunkRing {
+class ChunkRing : BoardPart {
  public:
-  ChunkRing(std::byte* board, const BoardLayout& layout, int rank, GroupMemory& memory);
+  ChunkRing(const BoardPart& board, const BoardLayout& layout)
+      : BoardPart(board),
+        consumed_(at<ConsumedChunks>(layout.consumed)),
+        chunks_(at<std::byte>(layout.chunks)),
+        chunk_bytes_(layout.chunk_bytes) {}
 
   std::size_t chunk_bytes() const { return chunk_bytes_; }
 
@@ -220,14 +258,14 @@ class ChunkRing {
   static constexpr std::size_t kHeadBytes = 32;
   static_assert(sizeof(ChunkHead) <= kHeadBytes);
 
-  std::byte* place() const;  // of the current chunk
+  std::byte* place() const {  // of the current chunk
+    return chunks_ + number_ % kRingChunks * (kLineBytes + chunk_bytes_);
+  }
   ChunkHead& head() const { return *reinterpret_cast<ChunkHead*>(place()); }
 
-  GroupMemory* memory_;
   ConsumedChunks* consumed_;  // by rank
   std::byte* chunks_;
   std::size_t chunk_bytes_;
-  int ranks_, rank_;
   std::uint64_t number_ = 0;           // of the current chunk
   std::uint64_t consumed_by_all_ = 0;  // at least
 };
@@ -237,15 +275,28 @@ class ChunkRing {
 // end(). Each rank has two slots and takes them in turn: before it writes one again, it waits for
 // the ranks that read it two steps ago. throws: as GroupMemory::wait(); MessageError if the other
 // rank's call differs.
-class Slots {
+class Slots : BoardPart {
  public:
-  Slots(std::byte* board, const BoardLayout& layout, int rank, GroupMemory& memory);
+  Slots(const BoardPart& board, const BoardLayout& layout)
+      : BoardPart(board),
+        progress_(at<SlotProgress>(layout.progress)),
+        slots_(at<std::byte>(layout.slots)),
+        slot_bytes_(layout.slot_bytes) {}
 
   std::size_t slot_bytes() const { return slot_bytes_; }
 
   // Returns this rank's slot. reader: the only rank that will read it, or any_source for all.
   std::span<std::byte> begin(int reader);
   void publish(const Signature& signature);
+  // A whole step: shows these bytes to all, and calls f(rank, slot) for all ranks before `end_rank`
+  // in their order.
+  template <class F>
+  void exchange(const Signature& signature, std::span<const std::byte> bytes, int end_rank, F&& f) {
+    std::ranges::copy(bytes, begin(any_source).begin());
+    publish(signature);
+    for (int rank = 0; rank < end_rank; ++rank) f(rank, read(rank, signature));
+    end();
+  }
   // Returns another rank's slot, once it is published.
   std::span<const std::byte> read(int rank, const Signature& signature);
   void end();  // after reading
@@ -258,34 +309,39 @@ class Slots {
   };
   static constexpr int kNobody = -2;
 
-  std::byte* slot(int rank) const;
+  std::byte* slot(int rank) const {
+    return slots_ + (2 * static_cast<std::size_t>(rank) + (step_ & 1)) * slot_bytes_;
+  }
   void wait_for(int rank, std::uint64_t count);
 
-  GroupMemory* memory_;
   SlotProgress* progress_;  // by rank
   std::byte* slots_;
   std::size_t slot_bytes_;
-  int ranks_, rank_;
   std::uint64_t step_ = 0;
   std::array<int, 2> reader_{kNobody, kNobody};  // of this rank's slot, by parity of the step
 };
 
-// Calls f(piece) with the values of a reduction one after the other, as many whole elements at once
-// as a slot holds.
+// Calls f(begin, bytes) for each piece of `bytes` bytes, as many whole elements as `room` holds.
+template <class F>
+void for_pieces(std::size_t bytes, std::size_t room, std::size_t element_bytes, F&& f) {
+  const std::size_t most = room / element_bytes * element_bytes;
+  for (std::size_t begin = 0; begin < bytes; begin += most) {
+    f(begin, std::min(most, bytes - begin));
+  }
+}
+// Calls f(piece) with the values of a reduction, as many at once as a slot holds.
 template <class F>
 void for_pieces(const Slots& slots, const Call& call, F&& f) {
-  const std::size_t element = call.combine->element_bytes;
-  const std::size_t most = slots.slot_bytes() / element * element;
-  for (std::size_t begin = 0; begin < call.bytes; begin += most) {
-    f(call.values.subspan(begin, std::min(most, call.bytes - begin)));
-  }
+  for_pieces(call.bytes, slots.slot_bytes(), call.combine->element_bytes,
+             [&](std::size_t begin, std::size_t bytes) { f(call.values.subspan(begin, bytes)); });
 }
 
 class SharedBoard {
  public:
   // memory: of least_board_bytes(ranks) or more.
   SharedBoard(int rank, int ranks, GroupMemory& memory)
-      : SharedBoard(rank, BoardLayout(ranks, memory.bytes().size()), memory) {}
+      : SharedBoard(BoardPart(rank, ranks, memory), BoardLayout(ranks, memory.bytes().size()),
+                    memory) {}
 
   Lines lines;
   RootLines root_lines;
@@ -295,13 +351,13 @@ class SharedBoard {
   OpenLines open_lines;
 
  private:
-  SharedBoard(int rank, const BoardLayout& layout, GroupMemory& memory)
-      : lines(memory.bytes().data(), layout, rank, memory),
-        root_lines(memory.bytes().data(), layout, rank, memory),
-        ring(memory.bytes().data(), layout, rank, memory),
-        slots(memory.bytes().data(), layout, rank, memory),
-        calls(memory.bytes().data(), layout, rank, memory),
-        open_lines(memory.bytes().data(), layout, rank, memory) {}
+  SharedBoard(const BoardPart& board, const BoardLayout& layout, GroupMemory& memory)
+      : lines(board, layout),
+        root_lines(board, layout),
+        ring(board, layout),
+        slots(board, layout),
+        calls(memory, layout.calls, board.rank(), board.ranks()),
+        open_lines(board, layout) {}
 };
 
 }  // namespace tabane::comm

@@ -1,5 +1,3 @@
-#include <algorithm>
-
 #include "tabane/comm/collective/algorithm.h"
 #include "tabane/comm/collective/board.h"
 #include "tabane/comm/collective/schedule.h"
@@ -13,18 +11,16 @@ namespace {
 void broadcast_flags(Group& group, const Call& call) {
   ChunkRing& ring = group.board()->ring;
   const Signature signature = signature_of(call);
-  std::span<std::byte> left = call.values;
-  while (!left.empty()) {
-    const auto piece = left.first(std::min(left.size(), ring.chunk_bytes()));
-    left = left.subspan(piece.size());
+  for_pieces(call.bytes, ring.chunk_bytes(), 1, [&](std::size_t begin, std::size_t bytes) {
+    const std::span<std::byte> piece = call.values.subspan(begin, bytes);
     if (group.rank() == call.root) {
       copy_bytes(ring.begin(), piece);
       ring.publish(signature);
     } else {
-      copy_bytes(piece, ring.read(signature, call.root).first(piece.size()));
-      ring.consume(call.root, left.empty());
+      copy_bytes(piece, ring.read(signature, call.root).first(bytes));
+      ring.consume(call.root, begin + bytes == call.bytes);
     }
-  }
+  });
 }
 
 }  // namespace
@@ -51,11 +47,7 @@ void broadcast_scatter_all_gather(Group& group, const Call& call) {
     return segment_of(call.values, call.element.bytes, group.size(), rank);
   };
   if (group.rank() == call.root) {
-    std::vector<std::unique_ptr<Pending>> sent;
-    for (int rank = 0; rank < group.size(); ++rank) {
-      if (rank != call.root) sent.push_back(messages.isend(rank, part(rank)));
-    }
-    wait_all(sent);
+    wait_all(messages.isend_to_others(part));
   } else {
     messages.recv(call.root, part(group.rank()));
   }

@@ -19,8 +19,8 @@ bool is_after(std::uint32_t number, std::uint32_t other) {
 
 std::string describe(const CallRecord& record) {
   const bool is_known = record.algorithm < algorithms().size();
-  const auto kind = static_cast<Kind>(record.signature.what >> 24);
-  const std::string root = has_root(kind) ? fmt::format(", root {}", record.root) : "";
+  const std::string root =
+      has_root(record.signature.kind) ? fmt::format(", root {}", record.root) : "";
   const std::string how =
       is_known ? fmt::format("algorithm {}", algorithms()[record.algorithm].name) : "non-blocking";
   const std::string parts =
@@ -31,32 +31,23 @@ std::string describe(const CallRecord& record) {
 
 void compare(int rank, const CallRecord& own, int other_rank, const CallRecord& other) {
   CallRecord fitting = other;
-  const TypeCode type{static_cast<std::uint16_t>(own.signature.what)},
-      other_type{static_cast<std::uint16_t>(other.signature.what)};
-  if (types_fit(type, other_type)) {
-    fitting.signature.what = (other.signature.what & ~0xffffU) | type.code;
-  }
+  TypeCode& type = fitting.signature.type;
+  if (types_fit(own.signature.type, type)) type = own.signature.type;
   if (own == fitting) return;
   throw MessageError("ranks are in different collectives: rank {} calls {}; rank {} calls {}", rank,
                      describe(own), other_rank, describe(other));
 }
 
-CallRecords::CallRecords(std::byte* board, const BoardLayout& layout, int rank, GroupMemory& memory)
-    : memory_(&memory),
-      entries_(reinterpret_cast<RecordedCall*>(board + layout.calls)),
-      ranks_(layout.ranks),
-      rank_(rank) {}
-
 std::optional<CallRecord> CallRecords::read(int rank, std::uint32_t number) const {
   const RecordedCall& theirs = entry(rank, number);
   if (theirs.number.load(std::memory_order_acquire) != number) return {};
-  CallRecord record;
-  const std::uint64_t both = theirs.what_and_root.load(std::memory_order_relaxed);
-  record.signature = {theirs.bytes.load(std::memory_order_relaxed),
-                      static_cast<std::uint32_t>(both >> 32), number};
-  record.root = static_cast<std::int32_t>(both);
-  record.algorithm = theirs.algorithm.load(std::memory_order_relaxed);
-  record.parts = theirs.parts.load(std::memory_order_relaxed);
+  const Signature signature{theirs.bytes.load(std::memory_order_relaxed),
+                            theirs.type.load(std::memory_order_relaxed),
+                            theirs.how.load(std::memory_order_relaxed),
+                            theirs.kind.load(std::memory_order_relaxed), number};
+  const CallRecord record{signature, theirs.root.load(std::memory_order_relaxed),
+                          theirs.algorithm.load(std::memory_order_relaxed),
+                          theirs.parts.load(std::memory_order_relaxed)};
   std::atomic_thread_fence(std::memory_order_acquire);
   if (theirs.number.load(std::memory_order_relaxed) != number) return {};
   return record;

@@ -15,9 +15,6 @@
 
 namespace tabane::comm {
 
-class Group;
-struct BoardLayout;  // board.h
-
 inline constexpr std::uint32_t kRecordedCalls = 8;                    // of each rank
 inline constexpr std::size_t kCallRecordBytes = kRecordedCalls * 32;  // of each rank
 
@@ -49,16 +46,22 @@ void compare(int rank, const CallRecord& own, int other_rank, const CallRecord& 
 // no fences; nor can it, as all of a record is atomic, report a race.
 class CallRecords {
  public:
-  CallRecords(std::byte* board, const BoardLayout& layout, int rank, GroupMemory& memory);
+  // at: where they are in the memory.
+  CallRecords(GroupMemory& memory, std::size_t at, int rank, int ranks)
+      : memory_(&memory),
+        entries_(reinterpret_cast<RecordedCall*>(memory.bytes().data() + at)),
+        ranks_(ranks),
+        rank_(rank) {}
 
   void write(const CallRecord& own) {
     RecordedCall& mine = entry(rank_, own.number());
     mine.number.store(0, std::memory_order_relaxed);
     std::atomic_thread_fence(std::memory_order_release);
     mine.bytes.store(own.signature.bytes, std::memory_order_relaxed);
-    mine.what_and_root.store(
-        static_cast<std::uint64_t>(own.signature.what) << 32 | static_cast<std::uint32_t>(own.root),
-        std::memory_order_relaxed);
+    mine.type.store(own.signature.type, std::memory_order_relaxed);
+    mine.how.store(own.signature.how, std::memory_order_relaxed);
+    mine.kind.store(own.signature.kind, std::memory_order_relaxed);
+    mine.root.store(own.root, std::memory_order_relaxed);
     mine.algorithm.store(own.algorithm, std::memory_order_relaxed);
     mine.parts.store(own.parts, std::memory_order_relaxed);
     mine.number.store(own.number(), std::memory_order_release);
@@ -86,7 +89,11 @@ class CallRecords {
 
  private:
   struct RecordedCall {
-    std::atomic<std::uint64_t> bytes, what_and_root;
+    std::atomic<std::uint64_t> bytes;
+    std::atomic<TypeCode> type;
+    std::atomic<std::uint8_t> how;
+    std::atomic<Kind> kind;
+    std::atomic<std::int32_t> root;
     std::atomic<std::uint32_t> algorithm, number;  // 0 while it is written
     std::atomic<std::uint64_t> parts;
   };

@@ -4,6 +4,8 @@
 
 #include <algorithm>
 #include <charconv>
+#include <iterator>
+#include <sstream>
 
 #include "tabane/comm/collective/algorithm.h"
 #include "tabane/core/error.h"
@@ -52,8 +54,7 @@ std::string algorithm_names(Kind kind) {
   std::string names;
   for (const Algorithm& algorithm : algorithms()) {
     if (algorithm.kind != kind) continue;
-    if (!names.empty()) names += ", ";
-    names += algorithm.name;
+    names += fmt::format("{}{}", names.empty() ? "" : ", ", algorithm.name);
   }
   return names;
 }
@@ -63,26 +64,17 @@ namespace {
 constexpr std::array<std::string_view, kSettings> kSettingNames{"memory", "crowded", "messages",
                                                                 "native"};
 
-std::vector<std::string_view> words_of(std::string_view line) {
-  constexpr std::string_view kBlanks = " \t\r";
-  std::vector<std::string_view> words;
-  line = line.substr(0, line.find('#'));
-  for (;;) {
-    const std::size_t begin = line.find_first_not_of(kBlanks);
-    if (begin == line.npos) return words;
-    line.remove_prefix(begin);
-    const std::size_t end = std::min(line.find_first_of(kBlanks), line.size());
-    words.push_back(line.substr(0, end));
-    line.remove_prefix(end);
-  }
+std::vector<std::string> words_of(std::string_view line) {
+  std::istringstream in{std::string(line.substr(0, line.find('#')))};
+  return {std::istream_iterator<std::string>(in), {}};
 }
 
 // throws, all: core::UsageError with what is legal, without the place.
 Setting parse_setting(std::string_view word) {
-  for (int i = 0; i < kSettings; ++i) {
-    if (word == kSettingNames[static_cast<std::size_t>(i)]) return static_cast<Setting>(i);
-  }
-  throw core::UsageError("no setting '{}': give memory, crowded, messages or native", word);
+  const auto found = std::ranges::find(kSettingNames, word);
+  if (found != kSettingNames.end()) return static_cast<Setting>(found - kSettingNames.begin());
+  throw core::UsageError(
+      fmt::format("no setting '{}': give memory, crowded, messages or native", word));
 }
 
 Kind parse_kind(std::string_view word) {
@@ -90,8 +82,7 @@ Kind parse_kind(std::string_view word) {
   for (int i = 0; i < kKinds; ++i) {
     const std::string_view name = name_of(static_cast<Kind>(i));
     if (word == name) return static_cast<Kind>(i);
-    names += (i == 0 ? "" : ", ");
-    names += name;
+    names += fmt::format("{}{}", i == 0 ? "" : ", ", name);
   }
   throw core::UsageError("no collective '{}': give one of {}", word, names);
 }
@@ -114,7 +105,7 @@ std::size_t index_of(Setting setting, Kind kind) {
   return static_cast<std::size_t>(setting) * kKinds + static_cast<std::size_t>(kind);
 }
 
-Rule parse_rule(const std::vector<std::string_view>& words) {
+Rule parse_rule(const std::vector<std::string>& words) {
   if (words.size() != 5) {
     throw core::UsageError(
         "{} words instead of 5: setting, collective, most ranks, most bytes, algorithm",
@@ -150,7 +141,7 @@ ChoiceTable ChoiceTable::parse(std::string_view text, std::string_view source) {
   std::vector<Rule> rules;
   for (int line = 1; !text.empty(); ++line) {
     const std::size_t end = std::min(text.find('\n'), text.size());
-    const std::vector<std::string_view> words = words_of(text.substr(0, end));
+    const std::vector<std::string> words = words_of(text.substr(0, end));
     text.remove_prefix(std::min(end + 1, text.size()));
     if (words.empty()) continue;
     try {

@@ -22,15 +22,12 @@ std::string_view name_of(Operation operation) {
 }
 
 std::string describe(const Signature& signature) {
-  const auto kind = static_cast<Kind>(signature.what >> 24);
-  if (kind == Kind::barrier) return std::string(name_of(kind));
-  const TypeCode type{static_cast<std::uint16_t>(signature.what)};
-  std::string text =
-      fmt::format("{} of {} bytes of {}", name_of(kind), signature.bytes, name_of(type));
-  const std::uint32_t how = signature.what >> 16 & 0xff;
-  if (combines(kind)) {
-    text += fmt::format(", {}", name_of(static_cast<Operation>(how)));
-  } else if (static_cast<Layout>(how) == Layout::cyclic) {
+  std::string text(name_of(signature.kind));
+  if (signature.kind == Kind::barrier) return text;
+  text += fmt::format(" of {} bytes of {}", signature.bytes, name_of(signature.type));
+  if (combines(signature.kind)) {
+    text += fmt::format(", {}", name_of(static_cast<Operation>(signature.how)));
+  } else if (static_cast<Layout>(signature.how) == Layout::cyclic) {
     text += ", cyclic";
   }
   return text;
@@ -108,29 +105,12 @@ CallRecord record_of(const Call& call, const Algorithm& algorithm) {
           static_cast<std::uint32_t>(&algorithm - algorithms().data()), hash_of_parts(call)};
 }
 
-// While the rank is in the call.
-class CallScope {
- public:
-  CallScope(CallWatch& watch, std::uint32_t number) : watch_(watch) { watch_.begin(number); }
-  ~CallScope() { watch_.end(); }
-  CallScope(const CallScope&) = delete;
-  CallScope& operator=(const CallScope&) = delete;
-
- private:
-  CallWatch& watch_;
-};
-
-struct ForgetAtEnd {
-  CallRecords& calls;
-  std::uint32_t number;
-  ~ForgetAtEnd() { calls.forget(number); }
-};
-
 void run_on_board(Group& group, const Call& call, const Algorithm& algorithm) {
   CallRecords& calls = group.board()->calls;
   if (group.compares_calls()) calls.make_room(call.number);
   calls.write(record_of(call, algorithm));
-  const CallScope watched(*group.watch(), call.number);
+  group.watch()->begin(call.number);
+  const AtEnd watched([&] { group.watch()->end(); });
   try {
     const bool is_told = has_work(call) && algorithm.compares_all;
     // Nothing would show that others have bytes here.
@@ -142,7 +122,7 @@ void run_on_board(Group& group, const Call& call, const Algorithm& algorithm) {
     // It may be the consequence: whoever this rank waits for has returned from another call, or a
     // message of another call does not fit.
     group.transport().check_alive();
-    const ForgetAtEnd forget{calls, call.number};
+    const AtEnd forget([&] { calls.forget(call.number); });
     calls.compare_recorded(record_of(call, algorithm));
     throw;
   }
@@ -182,17 +162,6 @@ void Group::set_choice(std::shared_ptr<const ChoiceTable> choice) {
 std::span<std::byte> Group::scratch(std::size_t bytes) {
   if (scratch_.size() < bytes) scratch_.resize(bytes);
   return std::span(scratch_).first(bytes);
-}
-
-std::unique_ptr<Schedule> Group::take_schedule() {
-  if (schedules_.empty()) return nullptr;
-  std::unique_ptr<Schedule> one = std::move(schedules_.back());
-  schedules_.pop_back();
-  return one;
-}
-
-void Group::keep_schedule(std::unique_ptr<Schedule> ended) {
-  schedules_.push_back(std::move(ended));
 }
 
 void require_root(const Group& group, const Call& call) {

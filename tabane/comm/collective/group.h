@@ -50,28 +50,36 @@ struct Call {
   // By rank: bytes of its part. all_gather_varying; gather_varying and scatter_varying on the root.
   std::span<const std::size_t> part_bytes = {};
   const Combine* combine = nullptr;  // reduce, all_reduce, scan, exscan, reduce_scatter
-  bool reproducible = false;         // combine in the order of ranks: ((v0 v1) v2) v3
+  bool reproducible = false;         // see CollectiveOptions
 };
 
 // What must be the same on all ranks, small enough to travel with a flag.
 struct Signature {
   std::uint64_t bytes = 0;
-  // Bits 0 … 15 type, 16 … 23 operation or, where nothing is combined, layout, 24 … 31 kind.
-  std::uint32_t what = 0;
+  TypeCode type = {};
+  std::uint8_t how = 0;  // the operation or, where nothing is combined, the layout
+  Kind kind = Kind::barrier;
   std::uint32_t number = 0;  // of the group's collectives: what one call leaves fits no other
   bool operator==(const Signature&) const = default;
 };
 inline Signature signature_of(const Call& call) {
-  const auto how = call.combine == nullptr ? static_cast<std::uint32_t>(call.layout)
-                                           : static_cast<std::uint32_t>(call.combine->operation);
-  return {call.bytes,
-          call.element.type.code | how << 16 | static_cast<std::uint32_t>(call.kind) << 24,
-          call.number};
+  const auto how = call.combine == nullptr ? static_cast<std::uint8_t>(call.layout)
+                                           : static_cast<std::uint8_t>(call.combine->operation);
+  return {call.bytes, call.element.type, how, call.kind, call.number};
 }
 std::string describe(const Signature& signature);  // "all_reduce of 8 bytes of float64, sum"
 // throws: MessageError naming both. other_rank: any_source if it is not known.
 [[noreturn]] void throw_different_calls(int rank, const Signature& own, int other_rank,
                                         const Signature& other);
+
+struct CollectiveOptions {
+  std::string_view algorithm = {};  // empty: chosen by rules
+  // Reductions: combine the values in the order of ranks, ((v0 v1) v2) v3, whatever the transport,
+  // the number of PUs and the rules: so that floating-point sums have the same bits wherever the
+  // same ranks give the same values. cost: that of algorithms that keep this order, see
+  // collective/reproducible.rules; with 2 ranks none.
+  bool reproducible = false;
+};
 
 class CallCounter;  // calls.h
 class CallWatch;    // call_records.h
@@ -119,9 +127,8 @@ class Group : public std::enable_shared_from_this<Group> {
   // Returns scratch of that size, aligned for every type. The next call ends it.
   std::span<std::byte> scratch(std::size_t bytes);
 
-  // Those whose calls have ended, for later ones. Returns null if there is none.
-  std::unique_ptr<Schedule> take_schedule();
-  void keep_schedule(std::unique_ptr<Schedule> ended);
+  // Those whose calls have ended, for later ones.
+  std::vector<std::unique_ptr<Schedule>>& ended_schedules() { return ended_schedules_; }
 
   // Whether each rank makes sure that its neighbour is in the same collective: see
   // Comm::check_collectives(). Must be the same on all ranks.
@@ -143,7 +150,7 @@ class Group : public std::enable_shared_from_this<Group> {
   std::atomic<const char*>* call_;
   CallCounter* counter_ = nullptr;
   std::vector<std::byte> scratch_;
-  std::vector<std::unique_ptr<Schedule>> schedules_;
+  std::vector<std::unique_ptr<Schedule>> ended_schedules_;
   std::uint32_t calls_ = 0;
 #ifdef NDEBUG
   bool compares_calls_ = false;

@@ -9,17 +9,12 @@ namespace {
 // Each rank shows its values in a line, which the root reads.
 // cost: p - 1 lines read by the root; the others wait only if they are two calls ahead of it.
 void reduce_flags(Group& group, const Call& call) {
-  RootLines& lines = group.board()->root_lines;
-  const Word word = lines.begin(call);
-  if (group.rank() != call.root) return lines.write(word, call.root, call.values);
   alignas(kLineBytes) std::array<std::byte, kLineValueBytes> line;
   const std::span<std::byte> sum = std::span(line).first(call.bytes);
-  for (int rank = 0; rank < group.size(); ++rank) {
-    add_in_order(*call.combine, sum, rank,
-                 rank == call.root ? call.values.data() : lines.read(rank, word));
-  }
-  copy_bytes(call.values, sum);
-  lines.end(word);
+  group.board()->root_lines.collect(call, call.values, [&](int rank, const std::byte* values) {
+    add_in_order(*call.combine, sum, rank, values);
+  });
+  if (group.rank() == call.root) copy_bytes(call.values, sum);
 }
 
 // One piece of the values, on the root.
@@ -54,29 +49,18 @@ void reduce_shared(Group& group, const Call& call) {
 
 }  // namespace
 
-void combine_all(Group& group, const Call& call, Messages& messages) {
-  const std::span<std::byte> scratch = group.scratch(2 * call.bytes);
-  const auto sum = scratch.first(call.bytes), theirs = scratch.last(call.bytes);
-  for (int rank = 0; rank < group.size(); ++rank) {
-    if (rank == call.root) {
-      copy_bytes(theirs, call.values);
-    } else {
-      messages.recv(rank, theirs);
-    }
-    add_in_order(*call.combine, sum, rank, theirs.data());
-  }
-  copy_bytes(call.values, sum);
-}
-
 // All send to the root.
 // cost: p - 1 messages of n bytes, received one after the other.
 void reduce_linear(Group& group, const Call& call) {
   Messages messages(group, call);
-  if (group.rank() == call.root) {
-    combine_all(group, call, messages);
-  } else {
-    messages.send(call.root, call.values);
+  if (group.rank() != call.root) return messages.send(call.root, call.values);
+  const std::span<std::byte> scratch = group.scratch(2 * call.bytes);
+  const auto sum = scratch.first(call.bytes), theirs = scratch.last(call.bytes);
+  for (int rank = 0; rank < group.size(); ++rank) {
+    if (rank != call.root) messages.recv(rank, theirs);
+    add_in_order(*call.combine, sum, rank, rank == call.root ? call.values.data() : theirs.data());
   }
+  copy_bytes(call.values, sum);
 }
 
 // A binomial tree to rank 0, which sends the result to the root: so the order of combination, and

@@ -1,5 +1,3 @@
-#include <algorithm>
-
 #include "tabane/comm/collective/algorithm.h"
 #include "tabane/comm/collective/board.h"
 
@@ -25,10 +23,7 @@ void reduce_scatter_shared(Group& group, const Call& call) {
   const Signature signature = signature_of(call);
   const auto p = static_cast<std::size_t>(group.size());
   const auto self = static_cast<std::size_t>(group.rank());
-  const std::size_t element = call.combine->element_bytes;
-  const std::size_t most = slots.slot_bytes() / (p - 1) / element * element;
-  for (std::size_t begin = 0; begin < call.bytes; begin += most) {
-    const std::size_t bytes = std::min(most, call.bytes - begin);
+  const auto pass = [&](std::size_t begin, std::size_t bytes) {
     show_pieces(call, p, self, begin, bytes, slots.begin(any_source));
     slots.publish(signature);
     const std::span<std::byte> sum = call.out.subspan(begin, bytes);
@@ -40,7 +35,8 @@ void reduce_scatter_shared(Group& group, const Call& call) {
       add_in_order(*call.combine, sum, static_cast<int>(rank), theirs);
     }
     slots.end();
-  }
+  };
+  for_pieces(call.bytes, slots.slot_bytes() / (p - 1), call.combine->element_bytes, pass);
 }
 
 // Each rank sends the others their blocks, all at once, and combines those that it gets in the

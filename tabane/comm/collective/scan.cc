@@ -6,38 +6,19 @@
 namespace tabane::comm {
 namespace {
 
-// Overwrites a piece of this rank's values, which it has shown, with the values of the ranks
-// before it, combined in their order; a scan's with its own, too. Those of rank 0 stay in an
-// exscan.
-class Prefix {
- public:
-  Prefix(const Call& call, int rank) : Prefix(call, rank, call.values) {}
-  Prefix(const Call& call, int rank, std::span<std::byte> piece)
-      : combine_(*call.combine), piece_(piece), end_(call.kind == Kind::scan ? rank + 1 : rank) {}
-
-  int end() const { return end_; }  // of the ranks that count
-
-  // From rank 0 on, one after the other.
-  void add(int rank, const std::byte* values) {
-    if (rank < end_) add_in_order(combine_, piece_, rank, values);
-  }
-
- private:
-  const Combine& combine_;
-  std::span<std::byte> piece_;
-  int end_;
-};
+// Returns the end of the ranks whose values this one combines, in their order: those before it, and
+// in a scan itself. It has shown its own, and overwrites them; those of rank 0 stay in an exscan.
+int end_of_prefix(const Call& call, const Group& group) {
+  return call.kind == Kind::scan ? group.rank() + 1 : group.rank();
+}
 
 // Each rank shows its values in a line, and combines those of the ranks before it. It waits for the
 // others, too: see Lines.
 // cost: a line written and p - 1 read on each rank, all at the same time.
 void scan_flags(Group& group, const Call& call) {
-  Lines& lines = group.board()->lines;
-  const Word word = lines.begin(call);
-  lines.write(word, call.values);
-  lines.notify_all();
-  Prefix prefix(call, group.rank());
-  for (int rank = 0; rank < lines.ranks(); ++rank) prefix.add(rank, lines.read(rank, word));
+  group.board()->lines.exchange(call, call.values, [&](int rank, const std::byte* values) {
+    if (rank < end_of_prefix(call, group)) add_in_order(*call.combine, call.values, rank, values);
+  });
 }
 
 // Each rank shows its values in its slot, as many as fit, and combines those of the ranks before
@@ -45,15 +26,11 @@ void scan_flags(Group& group, const Call& call) {
 // cost: n bytes copied on each rank; r n bytes read by rank r.
 void scan_shared(Group& group, const Call& call) {
   Slots& slots = group.board()->slots;
-  const Signature signature = signature_of(call);
   for_pieces(slots, call, [&](std::span<std::byte> piece) {
-    copy_bytes(slots.begin(any_source), piece);
-    slots.publish(signature);
-    Prefix prefix(call, group.rank(), piece);
-    for (int rank = 0; rank < prefix.end(); ++rank) {
-      prefix.add(rank, slots.read(rank, signature).data());
-    }
-    slots.end();
+    const auto add = [&](int rank, std::span<const std::byte> slot) {
+      add_in_order(*call.combine, piece, rank, slot.data());
+    };
+    slots.exchange(signature_of(call), piece, end_of_prefix(call, group), add);
   });
 }
 

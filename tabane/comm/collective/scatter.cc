@@ -36,9 +36,7 @@ void scatter_flags(Group& group, const Call& call) {
   const int p = group.size(), self = group.rank();
   const std::size_t total = call.bytes * static_cast<std::size_t>(p);
   const std::size_t element = call.layout == Layout::cyclic ? call.element.bytes : 1;
-  const std::size_t most = ring.chunk_bytes() / element * element;
-  for (std::size_t begin = 0; begin < total; begin += most) {
-    const std::size_t bytes = std::min(most, total - begin);
+  for_pieces(total, ring.chunk_bytes(), element, [&](std::size_t begin, std::size_t bytes) {
     if (self == call.root) {
       copy_bytes(ring.begin(), call.in.subspan(begin, bytes));
       ring.publish(signature);
@@ -46,7 +44,7 @@ void scatter_flags(Group& group, const Call& call) {
       pick(call, p, self, begin, ring.read(signature, call.root).first(bytes));
       ring.consume(call.root, begin + bytes == total);
     }
-  }
+  });
   if (self == call.root) take_piece(call.in, call, p, self, 0, call.out);
 }
 
@@ -65,7 +63,7 @@ void read_own_part(Group& group, const Call& call) {
 // cost: 2 (p - 1) messages of a few bytes; n bytes copied by each rank.
 void scatter_read(Group& group, const Call& call) {
   if (group.rank() != call.root) return read_own_part(group, call);
-  const std::span<const std::byte> all = blocks_to_send(group, call);
+  const std::span<const std::byte> all = BlocksToSend(group, call).all();
   OpenWindow window(*group.transport().memory(), all);
   WindowExchange talk(group, call);
   talk.send_offers(window);
@@ -77,22 +75,14 @@ void scatter_read(Group& group, const Call& call) {
   window.end();
 }
 
-// The root sends each rank its part; parts of a cyclic layout it sorts out first.
-// cost: p - 1 messages of n bytes, all from the root.
+// The root sends each rank its part, also varying ones; those of a cyclic layout it sorts out
+// first. cost: p - 1 messages of n bytes, all from the root.
 void scatter_direct(Group& group, const Call& call) {
   Messages messages(group, call);
   if (group.rank() != call.root) return messages.recv(call.root, call.out);
-  const int p = group.size();
-  const bool sorted = call.layout == Layout::block;
-  const std::span<std::byte> scratch =
-      group.scratch(sorted ? 0 : call.bytes * static_cast<std::size_t>(p));
-  std::vector<std::unique_ptr<Pending>> sent;
-  for (int rank = 0; rank < p; ++rank) {
-    if (rank == call.root) continue;
-    if (!sorted) take_piece(call.in, call, p, rank, 0, block_of(scratch, call, rank));
-    sent.push_back(messages.isend(rank, block_of(sorted ? call.in : scratch, call, rank)));
-  }
-  take_piece(call.in, call, p, call.root, 0, call.out);
+  const BlocksToSend parts(group, call);
+  const auto sent = messages.isend_to_others([&](int rank) { return parts.of(rank); });
+  parts.copy(call.root, call.out);
   wait_all(sent);
 }
 
@@ -104,14 +94,13 @@ void scatter_polling(Group& group, const Call& call) {
     messages.send(call.root, {});
     return messages.recv(call.root, call.out);
   }
-  const std::span<std::byte> part = group.scratch(call.bytes);
+  const BlocksToSend parts(group, call);
   for (int rank = 0; rank < group.size(); ++rank) {
     if (rank == call.root) continue;
     messages.recv(rank, {});
-    take_piece(call.in, call, group.size(), rank, 0, part);
-    messages.send(rank, part);
+    messages.send(rank, parts.of(rank));
   }
-  take_piece(call.in, call, group.size(), call.root, 0, call.out);
+  parts.copy(call.root, call.out);
 }
 
 // Each rank gets the parts of all that it serves, and hands on those of others. Ranks count from
@@ -141,37 +130,10 @@ void scatter_binomial(Group& group, const Call& call) {
   copy_bytes(call.out, parts.first(call.bytes));
 }
 
-// As scatter_polling().
-void scatter_varying_polling(Group& group, const Call& call) {
-  if (group.rank() != call.root) return scatter_polling(group, call);
-  Messages messages(group, call);
-  const VaryingParts parts(call);
-  for (int rank = 0; rank < group.size(); ++rank) {
-    if (rank == call.root) continue;
-    messages.recv(rank, {});
-    messages.send(rank, parts.part(call.in, rank));
-  }
-  copy_bytes(call.out, parts.part(call.in, call.root));
-}
-
-// The root sends each rank its part, all at once.
-// cost: p - 1 messages, all from the root.
-void scatter_varying_direct(Group& group, const Call& call) {
-  Messages messages(group, call);
-  if (group.rank() != call.root) return messages.recv(call.root, call.out);
-  const VaryingParts parts(call);
-  std::vector<std::unique_ptr<Pending>> sent;
-  for (int rank = 0; rank < group.size(); ++rank) {
-    if (rank != call.root) sent.push_back(messages.isend(rank, parts.part(call.in, rank)));
-  }
-  copy_bytes(call.out, parts.part(call.in, call.root));
-  wait_all(sent);
-}
-
 void scatter_native(Group& group, const Call& call) {
   if (is_too_large_for_native(group, call)) return scatter_direct(group, call);
   const bool is_root = group.rank() == call.root;
-  native(group).scatter(is_root ? blocks_to_send(group, call) : call.in, call.out, call.root);
+  native(group).scatter(is_root ? BlocksToSend(group, call).all() : call.in, call.out, call.root);
 }
 
 const char* beyond_a_chunk(const Group& group, const Call& call) {
@@ -192,8 +154,8 @@ std::span<const Algorithm> scatter_algorithms() {
       {Kind::scatter, "binomial", scatter_binomial, never},
       {Kind::scatter, "native", scatter_native, without_native},
 
-      {Kind::scatter_varying, "direct", scatter_varying_direct, never},
-      {Kind::scatter_varying, "polling", scatter_varying_polling, never},
+      {Kind::scatter_varying, "direct", scatter_direct, never},
+      {Kind::scatter_varying, "polling", scatter_polling, never},
   };
   return kAll;
 }

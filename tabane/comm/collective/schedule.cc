@@ -28,10 +28,12 @@ std::string_view name_of_open(Kind kind) {
 }  // namespace
 
 PendingPtr Schedule::begin(std::shared_ptr<Group> group, const Call& call) {
-  std::unique_ptr<Schedule> one = group->take_schedule();
-  if (one == nullptr) one.reset(new Schedule(*group));
-  one->start(std::move(group), call);
-  return PendingPtr(one.release());
+  std::vector<std::unique_ptr<Schedule>>& ended = group->ended_schedules();
+  if (ended.empty()) ended.emplace_back(new Schedule(*group));
+  PendingPtr one(ended.back().release());
+  ended.pop_back();
+  static_cast<Schedule&>(*one).start(std::move(group), call);
+  return one;
 }
 
 void Schedule::start(std::shared_ptr<Group> group, const Call& call) {
@@ -69,18 +71,12 @@ void Schedule::release() noexcept {
   word_.reset();
   error_ = nullptr;
   const std::shared_ptr<Group> group = std::move(group_);
-  group->keep_schedule(std::unique_ptr<Schedule>(this));
+  group->ended_schedules().emplace_back(this);
 }
 
 void Schedule::finish() noexcept {
   if (is_done_) return;
-  // While an exception takes the rank away, its peers may be waiting for it.
-  if (std::uncaught_exceptions() == exceptions_) {
-    try {
-      wait();
-    } catch (...) {  // the rank hears of it in its next call
-    }
-  }
+  wait_unless_thrown();
   end();
 }
 
@@ -163,10 +159,7 @@ bool Schedule::read_lines() {
 
 void Schedule::advance() {
   if (is_done_ || std::exchange(is_advancing_, true)) return;
-  struct Release {
-    bool& flag;
-    ~Release() { flag = false; }
-  } const release{is_advancing_};
+  const AtEnd release([this] { is_advancing_ = false; });
   if (word_ ? read_lines() : pass_rounds()) end();
 }
 

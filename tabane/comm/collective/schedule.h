@@ -110,7 +110,6 @@ class Schedule final : public Pending, private Background {
   bool is_compared_ = false;  // the first round is the comparison with a neighbour
   bool is_advancing_ = false, is_done_ = true;
   std::exception_ptr error_;
-  int exceptions_ = 0;
   std::vector<std::unique_ptr<Pending>> pending_;  // ends before what it points into
 };
 

@@ -37,7 +37,7 @@ constexpr int kPollMilliseconds = 10;  // then it looks whether ranks are lost
 using Bytes = std::vector<std::byte>;
 
 // What is before the bytes of each packet.
-struct Head {
+struct PacketHead {
   std::uint64_t context = 0;  // of the group
   std::uint64_t total = 0;    // bytes of the message
   std::int32_t source = 0;    // in the group
@@ -48,8 +48,14 @@ struct Head {
 };
 
 struct Message {
-  Head head;
+  PacketHead head;
   Bytes bytes;
+
+  Arrival arrival() const { return {head.source, head.tag, head.type, head.total}; }
+  // throws: MessageError unless rank `self` may receive it as that type, into that many bytes.
+  void require_fit(int self, TypeCode type, std::size_t room) const {
+    check_fits({head.source, head.type, head.total}, {self, type, room}, head.tag);
+  }
 };
 
 struct Posted {
@@ -58,7 +64,7 @@ struct Posted {
   Label label;
   std::optional<Message> message = {};
 
-  bool fits(const Head& head) const {
+  bool fits(const PacketHead& head) const {
     return head.context == context && (from == any_source || from == head.source) &&
            (label.tag == any_tag ? head.tag >= 0 : head.tag == label.tag);
   }
@@ -78,7 +84,7 @@ class SocketEndpoint : public Background {
     return static_cast<std::uint64_t>(world_->rank()) << 32 | ++contexts_;
   }
   // Waits until the queue has taken all; what comes for this rank it takes meanwhile.
-  void send(int to, Head head, std::span<const std::byte> bytes);
+  void send(int to, PacketHead head, std::span<const std::byte> bytes);
   void post(Posted& posted);
   void cancel(Posted& posted) { std::erase(posted_, &posted); }
   const Message* look(const Posted& pattern);  // null: it is not there
@@ -98,7 +104,7 @@ class SocketEndpoint : public Background {
   // Sleeps while the other end has nothing either.
   void wait(pollfd other, std::span<const int> peers, const std::function<bool()>& ready);
   std::exception_ptr loss_of(int peer);  // null: it has not returned
-  bool try_send(int to, const Head& head, std::span<const std::byte> bytes);
+  bool try_send(int to, const PacketHead& head, std::span<const std::byte> bytes);
   bool receive_packet();
   void arrived(Message message);
 
@@ -109,10 +115,10 @@ class SocketEndpoint : public Background {
   std::map<std::pair<int, std::uint32_t>, Message> parts_;  // without some of their packets
   std::list<Message> arrived_;                              // that nobody waits for
   std::vector<Posted*> posted_;
-  Bytes packet_ = Bytes(sizeof(Head) + kPacketBytes);
+  Bytes packet_ = Bytes(sizeof(PacketHead) + kPacketBytes);
 };
 
-void SocketEndpoint::send(int to, Head head, std::span<const std::byte> bytes) {
+void SocketEndpoint::send(int to, PacketHead head, std::span<const std::byte> bytes) {
   if (to == world_->rank()) return arrived({head, {bytes.begin(), bytes.end()}});
   head.number = ++messages_;
   do {
@@ -122,8 +128,8 @@ void SocketEndpoint::send(int to, Head head, std::span<const std::byte> bytes) {
   } while (!bytes.empty());
 }
 
-bool SocketEndpoint::try_send(int to, const Head& head, std::span<const std::byte> bytes) {
-  iovec parts[] = {{const_cast<Head*>(&head), sizeof head},
+bool SocketEndpoint::try_send(int to, const PacketHead& head, std::span<const std::byte> bytes) {
+  iovec parts[] = {{const_cast<PacketHead*>(&head), sizeof head},
                    {const_cast<std::byte*>(bytes.data()), bytes.size()}};
   msghdr packet{};
   packet.msg_iov = parts;
@@ -136,9 +142,9 @@ bool SocketEndpoint::try_send(int to, const Head& head, std::span<const std::byt
 bool SocketEndpoint::receive_packet() {
   const ssize_t got = ::recv(queues_.reading(world_->rank()), packet_.data(), packet_.size(), 0);
   if (got < 0 && (errno == EAGAIN || errno == EINTR)) return false;
-  if (got < static_cast<ssize_t>(sizeof(Head)))
+  if (got < static_cast<ssize_t>(sizeof(PacketHead)))
     throw core::SystemError("recv", "from the queue of a rank", got < 0 ? errno : EPROTO);
-  Head head;
+  PacketHead head;
   std::memcpy(&head, packet_.data(), sizeof head);
   const std::pair<int, std::uint32_t> place{head.sender, head.number};
   Message& message = parts_[place];
@@ -215,22 +221,16 @@ void SocketEndpoint::wait(pollfd other, std::span<const int> peers,
   }
 }
 
-class SentPending : public Pending {
- public:
-  bool test() override { return true; }
-  void wait() override {}
-};
-
 // A received message, which stays where it is.
 class MessageParcel : public Parcel {
  public:
-  MessageParcel(Bytes kept, const Arrival& arrived) : kept_(std::move(kept)) {
-    bytes = kept_;
-    arrival = arrived;
+  explicit MessageParcel(Message message) : kept_(std::move(message)) {
+    bytes = kept_.bytes;
+    arrival = kept_.arrival();
   }
 
  private:
-  const Bytes kept_;
+  const Message kept_;
 };
 
 class SocketTransport : public ForwardingTransport {
@@ -252,12 +252,31 @@ class SocketTransport : public ForwardingTransport {
   std::unique_ptr<Pending> isend(int to, const Label& label,
                                  std::span<const std::byte> bytes) override {
     send(to, label, bytes);
-    return std::make_unique<SentPending>();
+    return std::make_unique<CompletedSend>();
   }
-  Arrival recv(int from, const Label& label, std::span<std::byte> into) override;
-  std::unique_ptr<Parcel> recv_parcel(int from, const Label& label) override;
-  std::unique_ptr<Pending> irecv(int from, const Label& label, std::span<std::byte> into) override;
-  bool probe(int from, const Label& label, Arrival& arrival) override;
+  Arrival recv(int from, const Label& label, std::span<std::byte> into) override {
+    Receive receive(*this, from, label, into);
+    receive.wait();
+    return receive.arrival;
+  }
+  std::unique_ptr<Parcel> recv_parcel(int from, const Label& label) override {
+    Posted posted{context_, from, label};
+    endpoint_->post(posted);
+    Message message = take(posted);
+    message.require_fit(rank(), label.type, message.bytes.size());
+    return std::make_unique<MessageParcel>(std::move(message));
+  }
+  std::unique_ptr<Pending> irecv(int from, const Label& label, std::span<std::byte> into) override {
+    return std::make_unique<Receive>(*this, from, label, into);
+  }
+  bool probe(int from, const Label& label, Arrival& arrival) override {
+    check_alive();
+    const Posted wanted{context_, from, label};
+    const Message* found = nullptr;
+    if (!arrives(from, [&] { return (found = endpoint_->look(wanted)) != nullptr; })) return false;
+    arrival = found->arrival();
+    return true;
+  }
   void progress() override {
     endpoint_->progress();
     below().progress();
@@ -265,11 +284,59 @@ class SocketTransport : public ForwardingTransport {
   void wait_until(int peer, const std::function<bool()>& ready) override {
     endpoint_->wait(peers(peer), ready);
   }
+  // The first member counts its groups, so that no two of them have one context.
   std::unique_ptr<Transport> make_group(std::span<const int> members,
-                                        const MemoryRequest& request) override;
+                                        const MemoryRequest& request) override {
+    std::unique_ptr<Transport> group = below().make_group(members, request);
+    std::vector<int> world_ranks;
+    for (const int member : members) world_ranks.push_back(in_world(member));
+    std::uint64_t context = endpoint_->new_context();
+    const Label label{kSplitTag, type_code<std::uint64_t>()};
+    const auto bytes = std::as_writable_bytes(std::span(&context, 1));
+    if (group->rank() != 0) group->recv(0, label, bytes);
+    for (int rank = 1; rank < group->size() && group->rank() == 0; ++rank)
+      group->send(rank, label, bytes);
+    return std::make_unique<SocketTransport>(std::move(group), endpoint_, std::move(world_ranks),
+                                             context);
+  }
 
-  SocketEndpoint& endpoint() { return *endpoint_; }
-  Posted pattern(int from, const Label& label) const { return {context_, from, label}; }
+ private:
+  class Receive : public Pending {
+   public:
+    Receive(SocketTransport& transport, int from, const Label& label, std::span<std::byte> into)
+        : transport_(transport), posted_{transport.context_, from, label}, into_(into) {
+      transport_.endpoint_->post(posted_);
+    }
+    ~Receive() override {
+      if (!is_done_) wait_unless_thrown();
+      transport_.endpoint_->cancel(posted_);
+    }
+    bool test() override {
+      if (is_done_) return true;
+      transport_.progress();
+      if (!transport_.arrives(posted_.from, [&] { return posted_.message.has_value(); }))
+        return false;
+      wait();
+      return true;
+    }
+    void wait() override {
+      if (std::exchange(is_done_, true)) return;
+      const Message message = transport_.take(posted_);
+      message.require_fit(transport_.rank(), posted_.label.type, into_.size());
+      std::ranges::copy(message.bytes, into_.begin());
+      arrival = message.arrival();
+    }
+    void wait_until(const std::function<bool()>& ready) override {
+      transport_.wait_until(posted_.from, ready);
+    }
+
+   private:
+    SocketTransport& transport_;
+    Posted posted_;
+    std::span<std::byte> into_;
+    bool is_done_ = false;
+  };
+
   int in_world(int rank) const { return world_ranks_[static_cast<std::size_t>(rank)]; }
   // Those in the world that `from` may be.
   std::span<const int> peers(int from) const {
@@ -281,120 +348,17 @@ class SocketTransport : public ForwardingTransport {
     // Of any source: this rank itself may still send one.
     return endpoint_->test(from == any_source ? std::span<const int>() : peers(from), is_there);
   }
-  Message take(Posted& posted);
-  Arrival put(const Message& message, TypeCode type, std::span<std::byte> into) const;
+  // Waits for a message that is posted; whatever happens, it is not posted afterwards.
+  Message take(Posted& posted) {
+    const AtEnd cancel([&] { endpoint_->cancel(posted); });
+    endpoint_->wait(peers(posted.from), [&] { return posted.message.has_value(); });
+    return std::move(*posted.message);
+  }
 
- private:
   std::shared_ptr<SocketEndpoint> endpoint_;
   std::vector<int> world_ranks_;
   std::uint64_t context_;
 };
-
-Arrival arrival_of(const Head& head) { return {head.source, head.tag, head.type, head.total}; }
-
-class ReceivePending : public Pending {
- public:
-  ReceivePending(SocketTransport& transport, int from, const Label& label,
-                 std::span<std::byte> into)
-      : transport_(transport), posted_(transport.pattern(from, label)), into_(into) {
-    transport_.endpoint().post(posted_);
-  }
-  ~ReceivePending() override {
-    if (!is_done_ && std::uncaught_exceptions() == exceptions_) {
-      try {
-        wait();
-      } catch (const core::Error&) {  // the rank's next call throws it
-      }
-    }
-    transport_.endpoint().cancel(posted_);
-  }
-  bool test() override {
-    if (is_done_) return true;
-    transport_.progress();
-    if (!transport_.arrives(posted_.from, [&] { return posted_.message.has_value(); }))
-      return false;
-    wait();
-    return true;
-  }
-  void wait() override {
-    if (std::exchange(is_done_, true)) return;
-    arrival = transport_.put(transport_.take(posted_), posted_.label.type, into_);
-  }
-  void wait_until(const std::function<bool()>& ready) override {
-    transport_.wait_until(posted_.from, ready);
-  }
-
- private:
-  SocketTransport& transport_;
-  Posted posted_;
-  std::span<std::byte> into_;
-  bool is_done_ = false;
-  int exceptions_ = std::uncaught_exceptions();
-};
-
-// Waits for a message that is posted; whatever happens, it is not posted afterwards.
-Message SocketTransport::take(Posted& posted) {
-  struct Cancel {
-    SocketEndpoint& endpoint;
-    Posted& posted;
-    ~Cancel() { endpoint.cancel(posted); }
-  } const cancel{*endpoint_, posted};
-  endpoint_->wait(peers(posted.from), [&] { return posted.message.has_value(); });
-  return std::move(*posted.message);
-}
-
-Arrival SocketTransport::put(const Message& message, TypeCode type,
-                             std::span<std::byte> into) const {
-  const Head& head = message.head;
-  check_fits({head.source, head.type, head.total}, {rank(), type, into.size()}, head.tag);
-  std::ranges::copy(message.bytes, into.begin());
-  return arrival_of(head);
-}
-
-Arrival SocketTransport::recv(int from, const Label& label, std::span<std::byte> into) {
-  ReceivePending receive(*this, from, label, into);
-  receive.wait();
-  return receive.arrival;
-}
-
-std::unique_ptr<Parcel> SocketTransport::recv_parcel(int from, const Label& label) {
-  Posted posted = pattern(from, label);
-  endpoint_->post(posted);
-  Message message = take(posted);
-  const Head head = message.head;
-  check_fits({head.source, head.type, head.total}, {rank(), label.type, head.total}, head.tag);
-  return std::make_unique<MessageParcel>(std::move(message.bytes), arrival_of(head));
-}
-
-std::unique_ptr<Pending> SocketTransport::irecv(int from, const Label& label,
-                                                std::span<std::byte> into) {
-  return std::make_unique<ReceivePending>(*this, from, label, into);
-}
-
-bool SocketTransport::probe(int from, const Label& label, Arrival& arrival) {
-  check_alive();
-  const Posted wanted = pattern(from, label);
-  const Message* found = nullptr;
-  const bool is_there = arrives(from, [&] { return (found = endpoint_->look(wanted)) != nullptr; });
-  if (is_there) arrival = arrival_of(found->head);
-  return is_there;
-}
-
-// The first member counts its groups, so that no two of them have one context.
-std::unique_ptr<Transport> SocketTransport::make_group(std::span<const int> members,
-                                                       const MemoryRequest& request) {
-  std::unique_ptr<Transport> group = below().make_group(members, request);
-  std::vector<int> world_ranks;
-  for (const int member : members) world_ranks.push_back(in_world(member));
-  std::uint64_t context = endpoint_->new_context();
-  const Label label{kSplitTag, type_code<std::uint64_t>()};
-  const auto bytes = std::as_writable_bytes(std::span(&context, 1));
-  if (group->rank() != 0) group->recv(0, label, bytes);
-  for (int rank = 1; rank < group->size() && group->rank() == 0; ++rank)
-    group->send(rank, label, bytes);
-  return std::make_unique<SocketTransport>(std::move(group), endpoint_, std::move(world_ranks),
-                                           context);
-}
 
 // --- buffered ---
 

@@ -219,12 +219,8 @@ std::unique_ptr<Transport> open_mpi_world(double silence_limit_s) {
 
 void close_mpi_world(Transport& world) { module().close(&world); }
 
-void fail_mpi_world(Transport& world, const std::string& how) {
-  module().fail(&world, how.c_str(), nullptr);
-}
-
-void fail_mpi_world(Transport& world, const core::LostError& loss) {
-  module().fail(&world, "", &loss);
+void fail_mpi_world(Transport& world, const std::string& how, const core::LostError* loss) {
+  module().fail(&world, how.c_str(), loss);
 }
 
 }  // namespace tabane::comm

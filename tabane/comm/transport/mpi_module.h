@@ -53,8 +53,8 @@ double silence_limit(std::optional<double> given);
 // Waits until all ranks have returned, which is what this one does.
 // throws: core::LostError if one fails instead.
 void close_mpi_world(Transport& world);
-// What the rank that failed first tells the others.
-void fail_mpi_world(Transport& world, const std::string& how);
-void fail_mpi_world(Transport& world, const core::LostError& loss);
+// What the rank that failed first tells the others. loss: as tabane_mpi_fail().
+void fail_mpi_world(Transport& world, const std::string& how,
+                    const core::LostError* loss = nullptr);
 
 }  // namespace tabane::comm

@@ -6,6 +6,7 @@
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
+#include <exception>
 #include <functional>
 #include <memory>
 #include <span>
@@ -43,6 +44,19 @@ class Parcel {
   Arrival arrival;
 };
 
+// Calls f at the end of a scope, however it is left.
+template <class F>
+class AtEnd {
+ public:
+  explicit AtEnd(F f) : f_(std::move(f)) {}
+  ~AtEnd() { f_(); }
+  AtEnd(const AtEnd&) = delete;
+  AtEnd& operator=(const AtEnd&) = delete;
+
+ private:
+  F f_;
+};
+
 // A message on its way.
 class Pending {
  public:
@@ -58,6 +72,25 @@ class Pending {
     while (!ready()) continue;
   }
   Arrival arrival;  // of a receive, once complete
+
+ protected:
+  // For destructors: waits, unless an exception takes the rank away, whose peers may be waiting for
+  // it. What goes wrong the rank's next call throws, too.
+  void wait_unless_thrown() noexcept {
+    if (std::uncaught_exceptions() != exceptions_) return;
+    try {
+      wait();
+    } catch (...) {
+    }
+  }
+  int exceptions_ = std::uncaught_exceptions();  // on their way when it began
+};
+
+// A send that was complete at once.
+class CompletedSend : public Pending {
+ public:
+  bool test() override { return true; }
+  void wait() override {}
 };
 
 struct ReleasePending {
@@ -128,17 +161,13 @@ class Backgrounds {
   // One that is called may strike itself, and enlist others.
   void call(const std::vector<Background*>& some, void (Background::*what)()) {
     if (std::exchange(calling_, true)) return;
-    const Release release{calling_};
+    const AtEnd release([this] { calling_ = false; });
     for (std::size_t i = 0; i < some.size();) {
       Background* const one = some[i];
       (one->*what)();
       if (i < some.size() && some[i] == one) ++i;
     }
   }
-  struct Release {
-    bool& calling;
-    ~Release() { calling = false; }
-  };
 
   std::vector<Background*> all_, progressing_;
   bool calling_ = false;

@@ -125,11 +125,11 @@ int Sender::take_record() {
 void Sender::put_lines(Line& first, const std::byte* bytes, std::size_t size) {
   std::uint32_t position = position_;
   for (std::uint32_t i = 0; i < lines_for(size); ++i) {
-    fetch_to_write(reinterpret_cast<const std::byte*>(&layout_.lines[(position + i) & mask_]), 1);
+    fetch_to_write(reinterpret_cast<const std::byte*>(&line_at(position + i)), 1);
   }
   std::memcpy(first.payload, bytes, kFirstLineBytes);
   for (std::size_t done = kFirstLineBytes; done < size; done += kNextLineBytes) {
-    Line& line = layout_.lines[++position & mask_];
+    Line& line = line_at(++position);
     copy_part(line.continued(), bytes + done, size - done);
     // Else a number of long ago could stay here until it is the one that is waited for.
     line.sequence.store(position + 1, std::memory_order_relaxed);
@@ -142,7 +142,7 @@ void Receiver::copy_lines(const Line& first, std::byte* into) const {
   std::memcpy(into, first.payload, std::min(kFirstLineBytes, size));
   std::uint32_t position = position_;
   for (std::size_t done = kFirstLineBytes; done < size; done += kNextLineBytes) {
-    const Line& line = layout_.lines[++position & mask_];
+    const Line& line = line_at(++position);
     copy_part(into + done, line.continued(), size - done);
   }
 }

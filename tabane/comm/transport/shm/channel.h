@@ -142,31 +142,43 @@ inline Envelope envelope_of(const Line& line) {
 // by the receiver.
 inline constexpr std::uint32_t kAnnounced = 0, kOpen = 1, kWithdrawn = 2, kClaimed = 3;
 
-// The sending end. All functions return at once; "false" and "-1" mean: not until the receiver has
-// moved on.
-class Sender {
+// What both ends of a channel know.
+class ChannelEnd {
  public:
-  // window_bytes: blocks in that much memory are taken in turn; 0: always the first that is free.
-  explicit Sender(const ChannelLayout& layout, std::size_t window_bytes = 0)
-      : layout_(layout),
-        mask_(layout.line_count - 1),
-        all_blocks_(bits(layout.block_count)),
-        window_(bits(static_cast<std::uint32_t>(
-            std::min<std::size_t>(window_bytes >> layout.block_shift, layout.block_count)))) {}
+  explicit ChannelEnd(const ChannelLayout& layout)
+      : layout_(layout), mask_(layout.line_count - 1) {}
 
   std::size_t block_bytes() const { return layout_.block_bytes; }
   std::uint32_t blocks_for(std::size_t bytes) const { return layout_.blocks_for(bytes); }
   std::uint32_t block_count() const { return layout_.block_count; }
-  std::byte* block(int index) {
+  std::byte* block(int index) const {
     return layout_.blocks + static_cast<std::size_t>(index) * layout_.block_bytes;
   }
-  DirectCopy& record(int index) { return layout_.records[index]; }
+  DirectCopy& record(int index) const { return layout_.records[index]; }
+
+ protected:
+  Line& line_at(std::uint32_t position) const { return layout_.lines[position & mask_]; }
+
+  ChannelLayout layout_;
+  std::uint32_t mask_;
+};
+
+// The sending end. All functions return at once; "false" and "-1" mean: not until the receiver has
+// moved on.
+class Sender : public ChannelEnd {
+ public:
+  // window_bytes: blocks in that much memory are taken in turn; 0: always the first that is free.
+  explicit Sender(const ChannelLayout& layout, std::size_t window_bytes = 0)
+      : ChannelEnd(layout),
+        all_blocks_(bits(layout.block_count)),
+        window_(bits(static_cast<std::uint32_t>(
+            std::min<std::size_t>(window_bytes >> layout.block_shift, layout.block_count)))) {}
 
   // A message of up to kInlineBytes.
   bool put_inline(const Envelope& envelope, const std::byte* bytes) {
     const std::uint32_t lines = lines_for(envelope.bytes);
     if (!has_lines(lines)) return false;
-    Line& line = layout_.lines[position_ & mask_];
+    Line& line = line_at(position_);
     if (lines == 1) {
       copy_short(line.payload, bytes, envelope.bytes);
     } else {
@@ -185,7 +197,7 @@ class Sender {
   }
   // One line about a piece or a record. Needs has_lines(1).
   void put(const Envelope& envelope, LineKind kind, int block, std::uint32_t piece_bytes) {
-    Line& line = layout_.lines[position_ & mask_];
+    Line& line = line_at(position_);
     std::memcpy(line.payload, &piece_bytes, sizeof piece_bytes);
     publish(line, envelope, kind, block, 1);
   }
@@ -246,8 +258,6 @@ class Sender {
   std::uint64_t in_turn(std::uint64_t starts) const { return starts & window_ >> next_ << next_; }
   int take_one_of(std::uint64_t starts, std::uint32_t blocks);
 
-  ChannelLayout layout_;
-  std::uint32_t mask_;
   std::uint32_t position_ = 0;  // of the line that is written next
   std::uint32_t consumed_ = 0;  // as last seen
   std::uint64_t all_blocks_;
@@ -260,22 +270,14 @@ class Sender {
 };
 
 // The receiving end.
-class Receiver {
+class Receiver : public ChannelEnd {
  public:
   explicit Receiver(const ChannelLayout& layout)
-      : layout_(layout), mask_(layout.line_count - 1), publish_each_(layout.line_count / 4) {}
-
-  std::size_t block_bytes() const { return layout_.block_bytes; }
-  std::uint32_t blocks_for(std::size_t bytes) const { return layout_.blocks_for(bytes); }
-  std::uint32_t block_count() const { return layout_.block_count; }
-  const std::byte* block(int index) const {
-    return layout_.blocks + static_cast<std::size_t>(index) * layout_.block_bytes;
-  }
-  DirectCopy& record(int index) { return layout_.records[index]; }
+      : ChannelEnd(layout), publish_each_(layout.line_count / 4) {}
 
   // The line that comes next, or null if it is not there yet.
   const Line* next() const {
-    const Line& line = layout_.lines[position_ & mask_];
+    const Line& line = line_at(position_);
     return line.sequence.load(std::memory_order_acquire) == position_ + 1 ? &line : nullptr;
   }
   // The bytes of a message that begins with line `first`, of kind inline_bytes.
@@ -290,7 +292,7 @@ class Receiver {
   std::uint32_t lines_there(std::uint32_t most) const {
     std::uint32_t count = 0;
     for (; count < most; ++count) {
-      const Line& line = layout_.lines[(position_ + count) & mask_];
+      const Line& line = line_at(position_ + count);
       if (line.sequence.load(std::memory_order_relaxed) != position_ + count + 1) break;
     }
     return count;
@@ -325,8 +327,6 @@ class Receiver {
   }
   void copy_lines(const Line& first, std::byte* into) const;
 
-  ChannelLayout layout_;
-  std::uint32_t mask_;
   std::uint32_t publish_each_;
   std::uint32_t position_ = 0;
   std::uint32_t published_ = 0;

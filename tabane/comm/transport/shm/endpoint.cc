@@ -8,8 +8,9 @@ namespace tabane::comm::shm {
 
 namespace {
 
-// Looks at one channel before all others are looked at, too.
-constexpr int kNarrowPolls = 200;
+// Looks at one channel before all others are looked at, too. A yield or a sleep may take as long as
+// many of them.
+constexpr int kNarrowPolls = 200, kPollsOfARest = 20;
 // Blocks are taken in turn in so much of a channel. A core gets a line from the other's first-level
 // cache later than from its second-level cache, and this does not fit into the first. Not where
 // ranks share PUs: there the block that was used last is the nearest.
@@ -67,19 +68,24 @@ void Endpoint::progress(const bool& enough) {
   backgrounds_.progress();
 }
 
+template <class Peers, class Ready, class Rest>
+void Endpoint::wait_in(const char* call, const Peers& peers, Ready&& ready, Rest&& rest) {
+  std::optional<InCall> in;  // of a rank that waits for long
+  waiter_.wait(ready, [&] {
+    rest();
+    if (!in) in.emplace(world_.call(rank_), call);
+    world_.check(rank_, peers, ready);
+    backgrounds_.look();
+  });
+}
+
 template <class Operation, class Peers>
 void Endpoint::wait_for(Operation& operation, const Peers& peers) {
-  constexpr const char* kName = std::is_same_v<Operation, Send> ? "send" : "recv";
-  std::optional<InCall> in;  // of a rank that waits for long
   const auto ready = [&] {
     if (!operation.complete) progress(operation.complete);
     return operation.complete;
   };
-  waiter_.wait(ready, [&] {
-    if (!in) in.emplace(world_.call(rank_), kName);
-    world_.check(rank_, peers, ready);
-    backgrounds_.look();
-  });
+  wait_in(std::is_same_v<Operation, Send> ? "send" : "recv", peers, ready, [] {});
 }
 
 void Endpoint::wait(Send& send) try {
@@ -98,7 +104,6 @@ void Endpoint::wait(Receive& receive) try {
   // Nothing else is under way: for a while only this channel matters. Then the others are emptied,
   // too: the source may wait for a rank that waits to send here.
   const int from = receive.source;
-  std::optional<InCall> in;
   int polls = 0;
   const auto ready = [&] {
     if (++polls > kNarrowPolls) {
@@ -109,12 +114,7 @@ void Endpoint::wait(Receive& receive) try {
     if (receive.record >= 0 && !receive.complete) advance_direct(receive);
     return receive.complete;
   };
-  waiter_.wait(ready, [&] {
-    polls += kNarrowPolls / 10;  // a yield or a sleep may take as long as many polls
-    if (!in) in.emplace(world_.call(rank_), "recv");
-    world_.check(rank_, from, ready);
-    backgrounds_.look();
-  });
+  wait_in("recv", from, ready, [&] { polls += kPollsOfARest; });
 } catch (const core::LostError&) {
   abandon(receive);
   throw;
@@ -126,18 +126,12 @@ bool Endpoint::take_next(Receive& receive) {
   if (open_ > 0 || unexpected_ > 0 || from == any_source || from == rank_) return false;
   Peer& peer = this->peer(from);
   const Line* line = nullptr;
-  std::optional<InCall> in;
   int polls = 0;
   const auto ready = [&] {
     line = peer.in.next();
     return line != nullptr || ++polls > kNarrowPolls;
   };
-  waiter_.wait(ready, [&] {
-    polls += kNarrowPolls / 10;  // a yield or a sleep may take as long as many polls
-    if (!in) in.emplace(world_.call(rank_), "recv");
-    world_.check(rank_, from, ready);
-    backgrounds_.look();
-  });
+  wait_in("recv", from, ready, [&] { polls += kPollsOfARest; });
   if (line == nullptr) return false;
   // Into its place at once: to copy it there would wait until these stores have reached the cache.
   const Envelope& envelope = receive.envelope = envelope_of(*line);

@@ -272,13 +272,15 @@ class Endpoint {
   };
 
   Peer& peer(int rank) { return *peers_[static_cast<std::size_t>(rank)]; }
-  // peers: a rank, or several of which any one may bring about what is waited for.
+  // Waits in that call until ready(). peers: a rank, or several of which any one may bring it
+  // about. rest: called before each yield or sleep.
+  template <class Peers, class Ready, class Rest>
+  void wait_in(const char* call, const Peers& peers, Ready&& ready, Rest&& rest);
   template <class Operation, class Peers>
   void wait_for(Operation& operation, const Peers& peers);
 
   // --- endpoint_send.cc ---
   void send_slowly(int to, const Envelope& envelope, const std::byte* bytes);
-  void send_to_self(Send& send);
   void advance_queue(int to);
   bool advance(Peer& peer, Send& send);  // whether the next one may begin
   bool begin(Peer& peer, Send& send);
@@ -294,8 +296,12 @@ class Endpoint {
   void complete(Send& send);
 
   // --- endpoint_receive.cc ---
+  void send_to_self(Send& send);
   bool poll(int from);  // takes one line, if there is one
-  void arrive_inline(Peer& peer, int from, const Line& line);
+  // A message that is here as a whole: copy(to) copies it.
+  template <class Copy>
+  void arrive_whole(int from, const Envelope& envelope, const Copy& copy);
+  Unexpected& add_unexpected(Peer& peer, Unexpected message);
   void arrive_in_pieces(Peer& peer, int from, const Line& line);
   void arrive_direct(Peer& peer, int from, const Line& line);
   void expect_repeat(Peer& peer, const Line& line);
@@ -331,6 +337,32 @@ class Endpoint {
   int queued_ = 0;        // sends in queues
   int unexpected_ = 0;    // messages in all lists of unexpected ones
   int polled_first_ = 0;  // so that each rank's turn comes
+};
+
+// A receive that is abandoned, if it is not complete, at its end.
+class PostedReceive {
+ public:
+  explicit PostedReceive(Endpoint& endpoint) : endpoint_(endpoint) {}
+  ~PostedReceive() {
+    if (receive_.is_open) endpoint_.abandon(receive_);
+    if (receive_.stored.first_block >= 0) endpoint_.release(receive_.stored);
+  }
+  PostedReceive(const PostedReceive&) = delete;
+  PostedReceive& operator=(const PostedReceive&) = delete;
+
+  Receive* operator->() { return &receive_; }
+  Receive& operator*() { return receive_; }
+  void start() { endpoint_.start(receive_); }
+  void wait() { endpoint_.wait(receive_); }
+  void start_and_wait() {
+    if (endpoint_.take_next(receive_)) return;
+    start();
+    wait();
+  }
+
+ private:
+  Endpoint& endpoint_;
+  Receive receive_;
 };
 
 }  // namespace tabane::comm::shm

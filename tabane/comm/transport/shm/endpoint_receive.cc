@@ -1,5 +1,3 @@
-#include <unistd.h>
-
 #include <algorithm>
 #include <cstring>
 #include <utility>
@@ -128,6 +126,26 @@ Receive* Endpoint::match(int from, const Envelope& envelope) {
   return receive;
 }
 
+Unexpected& Endpoint::add_unexpected(Peer& peer, Unexpected message) {
+  ++unexpected_;
+  return peer.unexpected.emplace_back(std::move(message));
+}
+
+template <class Copy>
+void Endpoint::arrive_whole(int from, const Envelope& envelope, const Copy& copy) {
+  if (Receive* const receive = match(from, envelope)) {
+    if (matches(*receive)) copy(make_room(*receive));
+    return complete(*receive);
+  }
+  copy(store_on_heap(add_unexpected(peer(from), {envelope}).stored, envelope.bytes));
+}
+
+void Endpoint::send_to_self(Send& send) {
+  send.complete = true;
+  arrive_whole(rank_, send.envelope,
+               [&](std::byte* into) { std::copy_n(send.bytes, send.envelope.bytes, into); });
+}
+
 bool Endpoint::poll(int from) {
   Peer& peer = this->peer(from);
   const Line* const line = peer.in.next();
@@ -136,7 +154,8 @@ bool Endpoint::poll(int from) {
   switch (line->kind) {
     case LineKind::inline_bytes:
       lines = lines_for(line->bytes());
-      arrive_inline(peer, from, *line);
+      arrive_whole(from, envelope_of(*line),
+                   [&](std::byte* into) { peer.in.copy_inline(*line, into); });
       break;
     case LineKind::direct:
       arrive_direct(peer, from, *line);
@@ -151,24 +170,12 @@ bool Endpoint::poll(int from) {
   return true;
 }
 
-void Endpoint::arrive_inline(Peer& peer, int from, const Line& line) {
-  const Envelope envelope = envelope_of(line);
-  if (Receive* const receive = match(from, envelope)) {
-    if (matches(*receive)) peer.in.copy_inline(line, make_room(*receive));
-    return complete(*receive);
-  }
-  Unexpected& message = peer.unexpected.emplace_back(Unexpected{envelope});
-  ++unexpected_;
-  peer.in.copy_inline(line, store_on_heap(message.stored, envelope.bytes));
-}
-
 void Endpoint::arrive_direct(Peer& peer, int from, const Line& line) {
   const Envelope envelope = envelope_of(line);
   if (Receive* const receive = match(from, envelope)) {
     return open_direct(peer, *receive, line.block);
   }
-  peer.unexpected.emplace_back(Unexpected{.envelope = envelope, .record = line.block});
-  ++unexpected_;
+  add_unexpected(peer, {.envelope = envelope, .record = line.block});
 }
 
 namespace {
@@ -238,9 +245,7 @@ void Endpoint::choose_place(Peer& peer, int from, const Envelope& envelope) {
     }
     stored = &receive->stored;
   } else {
-    arriving.unexpected =
-        &peer.unexpected.emplace_back(Unexpected{.envelope = envelope, .complete = false});
-    ++unexpected_;
+    arriving.unexpected = &add_unexpected(peer, {.envelope = envelope, .complete = false});
     stored = &arriving.unexpected->stored;
   }
   const std::uint32_t blocks = peer.in.blocks_for(envelope.bytes);

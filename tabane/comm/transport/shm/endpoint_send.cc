@@ -30,21 +30,6 @@ void Endpoint::start(Send& send) {
   advance_queue(send.to);
 }
 
-void Endpoint::send_to_self(Send& send) {
-  Peer& self = peer(rank_);
-  send.complete = true;
-  if (Receive* const receive = match(rank_, send.envelope)) {
-    if (matches(*receive)) {
-      std::byte* const into = make_room(*receive);
-      std::copy_n(send.bytes, send.envelope.bytes, into);
-    }
-    return complete(*receive);
-  }
-  Unexpected& message = self.unexpected.emplace_back(Unexpected{send.envelope});
-  ++unexpected_;
-  std::copy_n(send.bytes, send.envelope.bytes, store_on_heap(message.stored, send.envelope.bytes));
-}
-
 void Endpoint::enqueue(Peer& peer, Send& send) {
   peer.queue.push_back(send);
   ++queued_;

@@ -9,7 +9,6 @@
 #include <string>
 #include <thread>
 
-#include "tabane/comm/transport/shm/shm_transport.h"
 #include "tabane/core/error.h"
 
 namespace tabane::comm::shm {

@@ -1,6 +1,4 @@
 // What the tests on all transports cannot ask for: the ways a message takes on shared memory.
-#include "tabane/comm/transport/shm/shm_transport.h"
-
 #include <gtest/gtest.h>
 #include <linux/filter.h>
 #include <linux/seccomp.h>
@@ -16,6 +14,8 @@
 #include <stdexcept>
 
 #include "tabane/comm/transport/shm/forked_ranks_test.h"
+#include "tabane/comm/transport/shm/world.h"
+#include "tabane/comm/transport/transport.h"
 #include "tabane/core/error.h"
 
 namespace tabane::comm::shm {

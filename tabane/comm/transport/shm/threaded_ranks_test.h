@@ -16,7 +16,6 @@
 
 #include "tabane/comm/collective/group.h"
 #include "tabane/comm/comm.h"
-#include "tabane/comm/transport/shm/shm_transport.h"
 #include "tabane/comm/transport/shm/world.h"
 #include "tabane/core/error.h"
 #include "tabane/team/places.h"

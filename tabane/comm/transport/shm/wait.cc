@@ -11,7 +11,7 @@
 #include <cerrno>
 #include <climits>
 
-#include "tabane/core/clock.h"
+#include "tabane/team/job.h"
 
 namespace tabane::comm::shm {
 namespace {
@@ -77,15 +77,13 @@ void YieldCosts::note_slow(std::uint64_t begin_ns, std::uint64_t end_ns) {
   }
 }
 
-bool Waiter::yield_pays() const {
-  return costs_ == nullptr || costs_->pays(core::clock_ns(CLOCK_MONOTONIC));
-}
+bool Waiter::yield_pays() const { return costs_ == nullptr || costs_->pays(team::now_ns()); }
 
 // Returns ready(). What has come during a slow yield may have come at its beginning.
 bool Waiter::yield_until(const std::function<bool()>& ready) {
-  const std::uint64_t begin = core::clock_ns(CLOCK_MONOTONIC);
+  const std::uint64_t begin = team::now_ns();
   sched_yield();
-  const std::uint64_t end = core::clock_ns(CLOCK_MONOTONIC);
+  const std::uint64_t end = team::now_ns();
   const bool is_ready = ready();
   if (is_ready && costs_ != nullptr) costs_->note(begin, end);
   return is_ready;

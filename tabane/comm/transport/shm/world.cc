@@ -140,8 +140,6 @@ World::World(const MemoryPlan& plan, int usable_pus)
   pages_ = PageSet({words, PageSet::words_for(pages)}, pages);
 }
 
-World::~World() = default;
-
 World::RankRecord& World::record(int rank) const {
   return *reinterpret_cast<RankRecord*>(ranks_ + index(rank) * kRecordBytes);
 }

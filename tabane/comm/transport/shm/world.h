@@ -6,6 +6,7 @@
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <span>
 #include <string>
@@ -16,6 +17,11 @@
 #include "tabane/comm/transport/shm/wait.h"
 #include "tabane/core/cgroup.h"
 #include "tabane/team/fork.h"
+
+namespace tabane::comm {
+class Transport;
+struct MemoryRequest;
+}  // namespace tabane::comm
 
 namespace tabane::comm::shm {
 
@@ -61,7 +67,6 @@ class World {
  public:
   // throws: core::SystemError.
   World(const MemoryPlan& plan, int usable_pus);
-  ~World();
   World(const World&) = delete;
   World& operator=(const World&) = delete;
 
@@ -167,5 +172,9 @@ class World {
   PageSet pages_;        // of the groups' memory
   std::byte* groups_;
 };
+
+// The group of all ranks, in the process of one of them after World::enter(). All ranks call it,
+// with the same request; it sends messages. world lives longer than all that came of it.
+std::unique_ptr<Transport> make_shm_transport(World& world, int rank, const MemoryRequest& request);
 
 }  // namespace tabane::comm::shm
