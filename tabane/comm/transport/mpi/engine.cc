@@ -11,7 +11,6 @@
 #include <thread>
 #include <utility>
 
-#include "tabane/comm/transport/mpi/collectives.h"
 #include "tabane/comm/transport/mpi/requests.h"
 
 namespace tabane::comm::mpi {

@@ -185,4 +185,13 @@ class Engine {
   std::optional<Heartbeat> heartbeat_;
 };
 
+// --- collectives.cc ---
+
+// Applies the operation of the reduction under way: the user's function of an MPI_Op.
+void apply_current(void* in, void* inout, int* length, MPI_Datatype* type);
+
+// MPI's own collectives. world_ranks: of the group, and must outlive this.
+std::unique_ptr<NativeCollectives> make_collectives(Engine& engine, MPI_Comm comm, int rank,
+                                                    std::span<const int> world_ranks);
+
 }  // namespace tabane::comm::mpi

@@ -37,17 +37,15 @@ void list_addresses(Whereabouts& own, bool also_loopback) {
   freeifaddrs(list);
 }
 
-// Returns -1 if there is no socket to be had.
-int open_socket(std::uint16_t& port) {
-  const int one = socket(AF_INET, SOCK_DGRAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+// Returns an invalid one if there is no socket to be had.
+core::Descriptor open_socket(std::uint16_t& port) {
+  core::Descriptor one(socket(AF_INET, SOCK_DGRAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0));
   sockaddr_in address{};
   address.sin_family = AF_INET;
   socklen_t length = sizeof address;
-  if (one < 0) return -1;
-  if (bind(one, reinterpret_cast<sockaddr*>(&address), sizeof address) != 0 ||
-      getsockname(one, reinterpret_cast<sockaddr*>(&address), &length) != 0) {
-    close(one);
-    return -1;
+  if (bind(one.get(), reinterpret_cast<sockaddr*>(&address), sizeof address) != 0 ||
+      getsockname(one.get(), reinterpret_cast<sockaddr*>(&address), &length) != 0) {
+    one.reset();
   }
   port = address.sin_port;
   return one;
@@ -62,19 +60,15 @@ Heartbeat::Heartbeat(const std::string& host, double limit_s, bool also_loopback
   std::copy_n(host.begin(), std::min(host.size(), own_.host.size() - 1), own_.host.begin());
   own_.key = std::uint64_t{std::random_device{}()} << 32 | std::random_device{}();
   socket_ = open_socket(own_.port);
-  stop_ = eventfd(0, EFD_CLOEXEC);
-  if (socket_ >= 0) list_addresses(own_, also_loopback);
+  stop_.reset(eventfd(0, EFD_CLOEXEC));
+  if (socket_.valid()) list_addresses(own_, also_loopback);
 }
 
 Heartbeat::~Heartbeat() {
-  if (thread_.joinable()) {
-    ends_ = true;
-    const std::uint64_t one = 1;
-    static_cast<void>(!write(stop_, &one, sizeof one));
-    thread_.join();
-  }
-  if (socket_ >= 0) close(socket_);
-  if (stop_ >= 0) close(stop_);
+  if (!thread_.joinable()) return;
+  ends_ = true;
+  eventfd_write(stop_.get(), 1);
+  thread_.join();
 }
 
 std::string Heartbeat::host_of(int rank) const {
@@ -98,7 +92,7 @@ void Heartbeat::start(std::vector<Whereabouts> all, int rank) {
     to_.push_back(other);
     if (known.insert(one.host.data()).second) hosts_.push_back({.first_rank = other});
   }
-  if (hosts_.empty() || socket_ < 0 || stop_ < 0) return;
+  if (hosts_.empty() || !socket_.valid() || !stop_.valid()) return;
   if (!is_first) to_.clear();
   limit_ = std::chrono::duration<double>(limit_s);
   interval_ = std::min(limit_ / 20, std::chrono::duration<double>(1));
@@ -136,7 +130,7 @@ void Heartbeat::send() const {
       to.sin_port = there.port;
       to.sin_addr.s_addr = address;
       // One that does not leave is as good as lost.
-      sendto(socket_, &datagram, sizeof datagram, MSG_NOSIGNAL,
+      sendto(socket_.get(), &datagram, sizeof datagram, MSG_NOSIGNAL,
              reinterpret_cast<const sockaddr*>(&to), sizeof to);
     }
   }
@@ -146,10 +140,10 @@ void Heartbeat::listen_until(Clock::time_point until) {
   for (;;) {
     const auto left = std::chrono::ceil<std::chrono::milliseconds>(until - Clock::now()).count();
     if (left <= 0 || ends_) return;
-    std::array<pollfd, 2> sources{{{socket_, POLLIN, 0}, {stop_, POLLIN, 0}}};
+    std::array<pollfd, 2> sources{{{socket_.get(), POLLIN, 0}, {stop_.get(), POLLIN, 0}}};
     if (poll(sources.data(), sources.size(), static_cast<int>(left)) <= 0) continue;
     Datagram datagram;
-    while (recv(socket_, &datagram, sizeof datagram, 0) == sizeof datagram) take(datagram);
+    while (recv(socket_.get(), &datagram, sizeof datagram, 0) == sizeof datagram) take(datagram);
   }
 }
 

@@ -19,6 +19,8 @@
 #include <thread>
 #include <vector>
 
+#include "tabane/core/file.h"
+
 namespace tabane::comm::mpi {
 
 // What a rank tells the others, as bytes.
@@ -71,7 +73,7 @@ class Heartbeat {
   void take(const Datagram& datagram);
   void look_for_silence();
 
-  int socket_ = -1, stop_ = -1;  // an eventfd
+  core::Descriptor socket_, stop_;  // stop_: an eventfd
   Whereabouts own_;
   std::vector<Whereabouts> all_;
   int rank_ = 0;

@@ -16,9 +16,7 @@ bool is_past(Clock::time_point when) {
 
 template <std::size_t kSize>
 void copy_text(std::array<char, kSize>& to, std::string_view text) {
-  const std::size_t length = std::min(text.size(), kSize - 1);
-  std::copy_n(text.begin(), length, to.begin());
-  to[length] = '\0';
+  to[text.copy(to.data(), kSize - 1)] = '\0';
 }
 
 }  // namespace
@@ -137,8 +135,7 @@ void Notices::check_in_vain(const WaitTarget& awaited) {
   } else {
     gone = who_of_all_is_gone(awaited.group);
   }
-  if (gone == kNobody) return;
-  engine_.throw_in_vain(gone);
+  if (gone != kNobody) engine_.throw_in_vain(gone);
 }
 
 }  // namespace tabane::comm::mpi
