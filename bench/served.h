@@ -5,6 +5,7 @@
 #include <functional>
 #include <map>
 #include <string>
+#include <type_traits>
 
 namespace tabane::bench {
 
@@ -14,11 +15,17 @@ using Served = std::function<std::uint64_t(std::uint64_t count)>;
 // Reports that it is ready and answers requests until the input ends. Returns the exit status.
 int serve(const std::map<std::string, Served>& work);
 
-// Calls f() `count` times and returns 0.
+// Calls f() or f(i), i from 0 on, `count` times and returns 0.
 template <class F>
 Served repeated(F f) {
   return [f](std::uint64_t count) {
-    for (std::uint64_t i = 0; i < count; ++i) f();
+    for (std::uint64_t i = 0; i < count; ++i) {
+      if constexpr (std::is_invocable_v<F, std::uint64_t>) {
+        f(i);
+      } else {
+        f();
+      }
+    }
     return std::uint64_t{0};
   };
 }

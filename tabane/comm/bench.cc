@@ -167,8 +167,13 @@ class CommTopic {
     for (const auto& [bytes, target] :
          {std::pair{4 * 1024, 2.0}, {16 * 1024, 2.0}, {64 * 1024, 2.0}, {256 * 1024, 1.5}})
       ask_half_round_trip(static_cast<std::size_t>(bytes), "-anew", target);
-    for (std::size_t i = 1; i < std::size(kPingPongBytes); ++i)
-      ask_half_round_trip_of_views(kPingPongBytes[i], kOverOpenMpi[i]);
+    // The receiver reads the message where it is; an MPI has to copy it.
+    for (std::size_t i = 1; i < std::size(kPingPongBytes); ++i) {
+      const std::size_t bytes = kPingPongBytes[i];
+      ask("half round trip, view of " + core::format_bytes(bytes), 2,
+          {fmt::format("view-{}", bytes), 2}, {},
+          {fmt::format("ping-pong-{}", bytes), kOverOpenMpi[i]});
+    }
     ask_view();
     ask_idle();
     for (const int ranks : {2, 8, 16}) {
@@ -176,16 +181,15 @@ class CommTopic {
       ask_collective("all-reduce of 8 B", "sum", ranks);
       ask_collective("broadcast of 4 KiB", "broadcast", ranks);
       if (ranks > 2) ask_beside_busy_program(ranks);
-      if (ranks == 8) ask_gather(ranks);
-      if (ranks == 16) continue;
-      ask_of_parts("scatter", ranks);
-      ask_of_parts("all-gather", ranks);
-      ask_of_parts("reduce-scatter", ranks);
-      ask_checks(ranks);
-      if (ranks == 2) ask_non_blocking(), ask_overlap(8), ask_overlap(64 * 1024);
+      if (ranks < 16) ask_collectives_of_few(ranks);
     }
-    ask_all_to_all(4, 1024 * 1024);
-    ask_all_to_all(3, 8 * 1024 * 1024);
+    for (const auto& [ranks, bytes] : {std::pair{4, 1024 * 1024}, {3, 8 * 1024 * 1024}}) {
+      const std::string verb = fmt::format("all-to-all-{}", bytes);
+      ask(on_two_cores(
+              "all-to-all of " + core::format_bytes(static_cast<std::size_t>(bytes)) + " a pair",
+              ranks),
+          ranks, {verb}, {}, {verb, 1.1});
+    }
     field_.reset();
     tell_memory();
   }
@@ -248,12 +252,6 @@ class CommTopic {
         2, {verb("ping-pong"), 2}, limits, {verb("ping-pong"), target});
   }
 
-  // The receiver reads the message where it is; an MPI has to copy it.
-  void ask_half_round_trip_of_views(std::size_t bytes, double target) {
-    ask("half round trip, view of " + core::format_bytes(bytes), 2,
-        {fmt::format("view-{}", bytes), 2}, {}, {"ping-pong-" + std::to_string(bytes), target});
-  }
-
   void ask_view() {
     for (const auto& [use, what, target] :
          {std::tuple{"", "", 1.3}, std::tuple{"-and-use", " and sum", 0.0}}) {
@@ -297,14 +295,23 @@ class CommTopic {
     }
   }
 
-  void ask_checks(int ranks) {
+  void ask_collectives_of_few(int ranks) {
+    if (ranks == 8) {
+      ask(fmt::format("gather of {} x 64 KiB", ranks), ranks,
+          {"gather", ranks * 64.0 * 1024, "B/s"},
+          {{"asking one rank after the other", "polling", 2}}, {"gather", 1});
+    }
+    for (const std::string verb : {"scatter", "all-gather", "reduce-scatter"}) {
+      ask(on_two_cores(verb + " of 64 KiB a rank", ranks), ranks, {verb}, {},
+          {verb, ranks > 2 ? 2 : 1.43});
+    }
     ask(on_two_cores("all-reduce of 8 B with checks of mismatches", ranks), ranks, {"sum-checked"},
         {{"without the checks", "sum-unchecked", 0.9}});
-  }
-
-  void ask_non_blocking() {
+    if (ranks > 2) return;
     ask(on_two_cores("non-blocking all-reduce of 8 B", 2), 2, {"non-blocking-sum"},
         {{"blocking", "sum", 0.8}}, {"non-blocking-sum", 3});
+    ask_overlap(8);
+    ask_overlap(64 * 1024);
   }
 
   // In step, the ranks copy and add themselves, so at the same time is not to cost more than in
@@ -317,22 +324,6 @@ class CommTopic {
           {fmt::format("{}-beside-work-{}", prefix, bytes)},
           {{"blocking, then the work", fmt::format("{}-then-work-{}", prefix, bytes), target}});
     }
-  }
-
-  void ask_gather(int ranks) {
-    ask(fmt::format("gather of {} x 64 KiB", ranks), ranks, {"gather", ranks * 64.0 * 1024, "B/s"},
-        {{"asking one rank after the other", "polling", 2}}, {"gather", 1});
-  }
-
-  void ask_of_parts(const std::string& verb, int ranks) {
-    ask(on_two_cores(verb + " of 64 KiB a rank", ranks), ranks, {verb}, {},
-        {verb, ranks > 2 ? 2 : 1.43});
-  }
-
-  void ask_all_to_all(int ranks, std::size_t bytes) {
-    const std::string verb = "all-to-all-" + std::to_string(bytes);
-    ask(on_two_cores("all-to-all of " + core::format_bytes(bytes) + " a pair", ranks), ranks,
-        {verb}, {}, {verb, 1.1});
   }
 
   void tell_memory() {

@@ -36,28 +36,17 @@ class Overlap {
  public:
   Overlap(comm::Comm& comm, std::size_t bytes) : comm_(comm), values_(bytes / sizeof(double)) {}
 
-  void in_turn() {
-    comm::all_reduce(comm_, values_, comm::Operation::max);
-    work(steps());
-  }
-  void at_once() {
-    const std::uint64_t all = steps();
+  // late: before each call one of two ranks, in turn, has as much more to do as both have after it.
+  // In turn, two calls take 4 times that; at the same time, 3 times.
+  void run(bool late, bool at_once) {
+    const std::uint64_t all = late ? kLateSteps : steps();
+    if (late) be_late();
+    if (!at_once) {
+      comm::all_reduce(comm_, values_, comm::Operation::max);
+      return work(all);
+    }
     comm::Request sum = comm::iall_reduce(comm_, values_, comm::Operation::max);
     work_and_test(sum, all);
-    sum.wait();
-  }
-
-  // Before each call one of two ranks, in turn, has as much more to do as both have after it. In
-  // turn, two calls take 4 times that; at the same time, 3 times.
-  void late_in_turn() {
-    be_late();
-    comm::all_reduce(comm_, values_, comm::Operation::max);
-    work(kLateSteps);
-  }
-  void late_at_once() {
-    be_late();
-    comm::Request sum = comm::iall_reduce(comm_, values_, comm::Operation::max);
-    work_and_test(sum, kLateSteps);
     sum.wait();
   }
 
@@ -323,13 +312,13 @@ void serve_comm(comm::Comm& comm, const std::string& turns_file, ByHand& shared)
   }
   Overlap small(comm, 8), large(comm, 64 * 1024);
   for (const auto& [bytes, overlap] : {std::pair{"8", &small}, std::pair{"65536", &large}}) {
-    const auto add = [&, one = overlap](const std::string& verb, auto f) {
-      work.add(fmt::format("{}-{}", verb, bytes), repeated([one, f] { (one->*f)(); }));
-    };
-    add("late-then-work", &Overlap::late_in_turn);
-    add("late-beside-work", &Overlap::late_at_once);
-    add("sum-then-work", &Overlap::in_turn);
-    add("sum-beside-work", &Overlap::at_once);
+    for (const bool late : {false, true}) {
+      for (const bool at_once : {false, true}) {
+        work.add(
+            fmt::format("{}-{}-work-{}", late ? "late" : "sum", at_once ? "beside" : "then", bytes),
+            repeated([=, one = overlap] { one->run(late, at_once); }));
+      }
+    }
   }
   // Each rank lets the others of its PU run once.
   work.add("switches", repeated([] { sched_yield(); }));

@@ -161,12 +161,10 @@ class CommWork {
  public:
   explicit CommWork(Messages& messages) : m_(messages) {
     for (const std::size_t bytes : kPingPongBytes) {
-      work_["ping-pong-" + std::to_string(bytes)] = [this, bytes](std::uint64_t count) {
-        return ping_pong(bytes, false, count);
-      };
-      work_["ping-pong-anew-" + std::to_string(bytes)] = [this, bytes](std::uint64_t count) {
-        return ping_pong(bytes, true, count);
-      };
+      for (const bool anew : {false, true}) {
+        work_[(anew ? "ping-pong-anew-" : "ping-pong-") + std::to_string(bytes)] =
+            repeated([=, this](std::uint64_t i) { ping_pong(bytes, anew, i); });
+      }
     }
     work_["barrier"] = repeated([this] { m_.barrier(); });
     work_["sum"] = repeated([this] {
@@ -177,14 +175,13 @@ class CommWork {
               "non-blocking all-reduce");
     });
     for (const std::size_t bytes : {1024 * 1024, 8 * 1024 * 1024}) {
-      work_["all-to-all-" + std::to_string(bytes)] = [this, bytes](std::uint64_t count) {
-        return all_to_all(bytes, count);
-      };
+      work_["all-to-all-" + std::to_string(bytes)] =
+          repeated([this, bytes](std::uint64_t i) { all_to_all(bytes, i); });
     }
-    work_["broadcast"] = [this](std::uint64_t count) { return broadcast(count); };
-    work_["scatter"] = [this](std::uint64_t count) { return scatter(count); };
-    work_["all-gather"] = [this](std::uint64_t count) { return all_gather(count); };
-    work_["reduce-scatter"] = [this](std::uint64_t count) { return reduce_scatter(count); };
+    work_["broadcast"] = repeated([this](std::uint64_t i) { broadcast(i); });
+    work_["scatter"] = repeated([this](std::uint64_t i) { scatter(i); });
+    work_["all-gather"] = repeated([this](std::uint64_t i) { all_gather(i); });
+    work_["reduce-scatter"] = repeated([this] { reduce_scatter(); });
     work_["gather"] =
         repeated([this] { gather([this](auto part, auto all) { m_.gather(part, all); }); });
   }
@@ -192,38 +189,29 @@ class CommWork {
   const RankWork& work() const { return work_; }
   void add(const std::string& verb, Served served) { work_[verb] = std::move(served); }
 
+  // Each in its turn i; what it writes differs from turn to turn.
+
   // By ranks 0 and 1. Both send from and receive into buffers of their own. anew: a sender first
   // writes what it sends; else each message is the same, and after a while in both caches.
-  std::uint64_t ping_pong(std::size_t bytes, bool anew, std::uint64_t count) {
+  void ping_pong(std::size_t bytes, bool anew, std::uint64_t i) {
+    if (m_.rank() > 1) return;
     out_.resize(bytes);
     in_.resize(bytes);
-    const auto send = [&](int to, std::uint64_t i) {
-      if (anew) std::memset(out_.data(), static_cast<int>(i), bytes);
-      m_.send(to, out_);
-    };
-    for (std::uint64_t i = 0; i < count; ++i) {
-      if (m_.rank() == 0) {
-        send(1, i);
-        m_.recv(1, in_);
-      } else if (m_.rank() == 1) {
-        m_.recv(0, in_);
-        send(0, i);
-      }
-      if (anew) require(m_.rank() > 1 || in_.back() == static_cast<std::byte>(i), "message");
-    }
-    return 0;
+    const int peer = 1 - m_.rank();
+    if (m_.rank() == 1) m_.recv(peer, in_);
+    if (anew) std::memset(out_.data(), static_cast<int>(i), bytes);
+    m_.send(peer, out_);
+    if (m_.rank() == 0) m_.recv(peer, in_);
+    if (anew) require(in_.back() == static_cast<std::byte>(i), "message");
   }
 
   // Of 4 KiB, each rank the root in turn: so none gets ahead of the others.
-  std::uint64_t broadcast(std::uint64_t count) {
+  void broadcast(std::uint64_t i) {
     out_.resize(4096);
-    for (std::uint64_t i = 0; i < count; ++i) {
-      const int root = static_cast<int>(i % static_cast<std::uint64_t>(m_.size()));
-      if (m_.rank() == root) out_.back() = static_cast<std::byte>(i);
-      m_.broadcast(out_, root);
-      require(out_.back() == static_cast<std::byte>(i), "broadcast");
-    }
-    return 0;
+    const int root = static_cast<int>(i % static_cast<std::uint64_t>(m_.size()));
+    if (m_.rank() == root) out_.back() = static_cast<std::byte>(i);
+    m_.broadcast(out_, root);
+    require(out_.back() == static_cast<std::byte>(i), "broadcast");
   }
 
   // Of 64 KiB from each, to rank 0. gather: by which means.
@@ -241,66 +229,54 @@ class CommWork {
   }
 
   // Of 64 KiB to each, each rank the root in turn.
-  std::uint64_t scatter(std::uint64_t count) {
+  void scatter(std::uint64_t i) {
     const auto size = static_cast<std::size_t>(m_.size());
     const auto own = static_cast<std::size_t>(m_.rank());
     out_.resize(kPartBytes * size);
     in_.resize(kPartBytes);
-    for (std::uint64_t i = 0; i < count; ++i) {
-      const int root = static_cast<int>(i % size);
-      for (std::size_t rank = 0; m_.rank() == root && rank < size; ++rank) {
-        out_[(rank + 1) * kPartBytes - 1] = static_cast<std::byte>(i + rank);
-      }
-      m_.scatter(out_, in_, root);
-      require(in_.back() == static_cast<std::byte>(i + own), "scatter");
+    const int root = static_cast<int>(i % size);
+    for (std::size_t rank = 0; m_.rank() == root && rank < size; ++rank) {
+      out_[(rank + 1) * kPartBytes - 1] = static_cast<std::byte>(i + rank);
     }
-    return 0;
+    m_.scatter(out_, in_, root);
+    require(in_.back() == static_cast<std::byte>(i + own), "scatter");
   }
 
   // Of 64 KiB from each.
-  std::uint64_t all_gather(std::uint64_t count) {
+  void all_gather(std::uint64_t i) {
     const auto size = static_cast<std::size_t>(m_.size());
     out_.resize(kPartBytes);
     in_.resize(kPartBytes * size);
-    for (std::uint64_t i = 0; i < count; ++i) {
-      out_.back() = static_cast<std::byte>(i + static_cast<std::uint64_t>(m_.rank()));
-      m_.all_gather(out_, in_);
-      for (std::size_t rank = 0; rank < size; ++rank) {
-        require(in_[(rank + 1) * kPartBytes - 1] == static_cast<std::byte>(i + rank), "all-gather");
-      }
+    out_.back() = static_cast<std::byte>(i + static_cast<std::uint64_t>(m_.rank()));
+    m_.all_gather(out_, in_);
+    for (std::size_t rank = 0; rank < size; ++rank) {
+      require(in_[(rank + 1) * kPartBytes - 1] == static_cast<std::byte>(i + rank), "all-gather");
     }
-    return 0;
   }
 
   // So many bytes from each to each.
-  std::uint64_t all_to_all(std::size_t bytes, std::uint64_t count) {
+  void all_to_all(std::size_t bytes, std::uint64_t i) {
     const auto size = static_cast<std::size_t>(m_.size());
     const auto own = static_cast<std::size_t>(m_.rank());
     out_.resize(bytes * size);
     in_.resize(bytes * size);
-    for (std::uint64_t i = 0; i < count; ++i) {
-      for (std::size_t rank = 0; rank < size; ++rank) {
-        out_[(rank + 1) * bytes - 1] = static_cast<std::byte>(i + rank + 3 * own);
-      }
-      m_.all_to_all(out_, in_);
-      for (std::size_t rank = 0; rank < size; ++rank) {
-        require(in_[(rank + 1) * bytes - 1] == static_cast<std::byte>(i + own + 3 * rank),
-                "all-to-all");
-      }
+    for (std::size_t rank = 0; rank < size; ++rank) {
+      out_[(rank + 1) * bytes - 1] = static_cast<std::byte>(i + rank + 3 * own);
     }
-    return 0;
+    m_.all_to_all(out_, in_);
+    for (std::size_t rank = 0; rank < size; ++rank) {
+      require(in_[(rank + 1) * bytes - 1] == static_cast<std::byte>(i + own + 3 * rank),
+              "all-to-all");
+    }
   }
 
   // 64 KiB of sums for each.
-  std::uint64_t reduce_scatter(std::uint64_t count) {
-    const auto size = static_cast<std::size_t>(m_.size());
-    values_.assign(kPartBytes / sizeof(double) * size, m_.rank() + 1.0);
-    block_.resize(kPartBytes / sizeof(double));
-    for (std::uint64_t i = 0; i < count; ++i) {
-      m_.reduce_scatter(values_, block_);
-      require(block_.back() == m_.size() * (m_.size() + 1) / 2.0, "reduce-scatter");
-    }
-    return 0;
+  void reduce_scatter() {
+    const std::size_t each = kPartBytes / sizeof(double);
+    if (block_.empty()) values_.assign(each * static_cast<std::size_t>(m_.size()), m_.rank() + 1.0);
+    block_.resize(each);
+    m_.reduce_scatter(values_, block_);
+    require(block_.back() == m_.size() * (m_.size() + 1) / 2.0, "reduce-scatter");
   }
 
  private:

@@ -10,6 +10,8 @@
 #include <fstream>
 #include <iterator>
 #include <optional>
+#include <ranges>
+#include <sstream>
 #include <utility>
 
 #include "tabane/core/error.h"
@@ -64,12 +66,6 @@ constexpr std::array<Key, 14> kKeys{{{"send.latency", &Machine::send_latency},
                                      {"gather.cyclic", &Machine::gather_cyclic},
                                      {"scatter", &Machine::scatter}}};
 constexpr std::string_view kCompute = "compute";
-
-std::string key_names() {
-  std::string names = "name, shape";
-  for (const Key& key : kKeys) names += fmt::format(", {}", key.name);
-  return names + ", compute, compute.KIND";
-}
 
 std::string_view trimmed(std::string_view text) {
   constexpr std::string_view kBlanks = " \t\r";
@@ -126,7 +122,9 @@ void parse_line(std::string_view line, Machine& machine) {
     if (law->is_given()) throw core::UsageError("{} is given twice", key);
     *law = Law::parse(value);
   } else {
-    throw core::UsageError("no key '{}': give one of {}", key, key_names());
+    throw core::UsageError(
+        fmt::format("no key '{}': give one of name, shape, {}, compute, compute.KIND", key,
+                    fmt::join(kKeys | std::views::transform(&Key::name), ", ")));
   }
 }
 
@@ -193,12 +191,11 @@ void require_positive(Law law, std::string_view text) {
 std::string text_of(const std::string& file) {
   std::ifstream in(file);
   if (!in) {
-    std::vector<std::string_view> names;
-    for (const Preset& preset : presets()) names.push_back(preset.name);
-    throw core::UsageError(
+    const std::vector<Preset> all = presets();
+    throw core::UsageError(fmt::format(
         "there is no machine '{}': give {}, perhaps with a shape as in {}:16x16, or a "
         "file (see 'tabane simulate')",
-        file, fmt::join(names, ", "), names.front());
+        file, fmt::join(all | std::views::transform(&Preset::name), ", "), all.front().name));
   }
   return {std::istreambuf_iterator<char>(in), {}};
 }
@@ -271,23 +268,19 @@ int Machine::hops(int from, int to) const {
 
 Machine Machine::parse(std::string_view text, std::string_view source) {
   Machine machine;
-  int number = 1;
-  for (std::string_view rest = text; !rest.empty(); ++number) {
-    const std::size_t end = std::min(rest.find('\n'), rest.size());
-    const std::string_view line = rest.substr(0, end);
-    rest.remove_prefix(std::min(end + 1, rest.size()));
-    const std::string_view content = trimmed(line.substr(0, line.find('#')));
-    if (content.empty()) continue;
-    try {
-      parse_line(content, machine);
-    } catch (const core::UsageError& error) {
-      throw core::UsageError("{}, line {}: {}", source, number, error.what());
-    }
-  }
+  std::string where;
   try {
+    std::istringstream in{std::string(text)};
+    int number = 0;
+    for (std::string line; std::getline(in, line);) {
+      where = fmt::format("{}, line {}", source, ++number);
+      const std::string_view content = trimmed(std::string_view(line).substr(0, line.find('#')));
+      if (!content.empty()) parse_line(content, machine);
+    }
+    where = source;
     require_laws(machine);
   } catch (const core::UsageError& error) {
-    throw core::UsageError("{}: {}", source, error.what());
+    throw core::UsageError(fmt::format("{}: {}", where, error.what()));
   }
   if (machine.name.empty()) machine.name = source;
   return machine;
