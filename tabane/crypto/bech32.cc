@@ -1,8 +1,8 @@
-#include "tabane/crypto/bech32.h"
-
 #include <algorithm>
 #include <array>
 #include <cstdint>
+
+#include "tabane/crypto/keys.h"
 
 namespace tabane::crypto {
 namespace {

@@ -1,10 +1,9 @@
-#include "tabane/crypto/bech32.h"
-
 #include <gtest/gtest.h>
 
 #include <cctype>
 
 #include "tabane/crypto/bytes_test.h"
+#include "tabane/crypto/keys.h"
 
 namespace tabane::crypto {
 namespace {

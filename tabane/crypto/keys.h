@@ -1,4 +1,4 @@
-// Keys from files and passphrases. Nothing here puts key bytes into a message.
+// Keys from files and passphrases, and as text. Nothing here puts key bytes into a message.
 #pragma once
 
 #include <sys/stat.h>
@@ -8,6 +8,7 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "tabane/core/file.h"
@@ -103,5 +104,32 @@ class KeyFiles {
 
   std::vector<KeyFile> files_;
 };
+
+// ---- Bech32 (BIP 173): bytes as text of letters and digits in one case, with a checksum ----
+
+// May hold a secret: wiped at the end.
+struct Bech32 {
+  Bech32() = default;
+  ~Bech32() { wipe(values); }
+  Bech32(const Bech32&) = delete;
+  Bech32& operator=(const Bech32&) = delete;
+  Bech32(Bech32&&) noexcept = default;
+  Bech32& operator=(Bech32&&) noexcept = delete;
+
+  std::string prefix;             // in lower case
+  std::vector<std::byte> values;  // of 5 bits, without the checksum
+};
+
+// Returns null if the text is not Bech32 of at most 90 characters, in one case.
+std::optional<Bech32> decode_bech32(std::string_view text);
+
+// Returns a text in lower case. prefix: legal characters; values: below 32.
+std::string encode_bech32(std::string_view prefix, std::span<const std::byte> values);
+
+// Returns bytes as a text with the prefix.
+std::string bech32_of_bytes(std::string_view prefix, std::span<const std::byte> bytes);
+
+// Fills `bytes`; returns false if the values are not exactly as many, with 0 in the bits left over.
+bool bytes_of_bech32(std::span<const std::byte> values, std::span<std::byte> bytes);
 
 }  // namespace tabane::crypto

@@ -9,7 +9,6 @@
 
 #include "tabane/core/error.h"
 #include "tabane/core/file.h"
-#include "tabane/crypto/bech32.h"
 #include "tabane/crypto/keys.h"
 #include "tabane/crypto/secret.h"
 

@@ -64,7 +64,7 @@ void Workers::serve(std::size_t worker, std::size_t books, const Book& book) {
   }
 }
 
-void Workers::add(const void* owner, Part part) {
+void Workers::add(const void* owner, BookPart part) {
   const std::lock_guard lock(mutex_);
   queue_.push_back({owner, std::move(part)});
   changed_.notify_all();

@@ -28,7 +28,7 @@ namespace tabane::epub {
 class Workers {
  public:
   // worker: the number of the thread, from 0.
-  using Part = std::function<void(std::size_t worker)>;
+  using BookPart = std::function<void(std::size_t worker)>;
   using Book = std::function<void(std::size_t book, std::size_t worker)>;
 
   explicit Workers(unsigned threads) : threads_(threads) {}
@@ -41,7 +41,7 @@ class Workers {
 
   // Adds a part of a book for any thread. owner: identifies the book. A part that throws ends its
   // thread and counts as done: its owner must not wait() for it, but may drop().
-  void add(const void* owner, Part part);
+  void add(const void* owner, BookPart part);
   // Does parts of this owner until done() holds. done: true for good once its parts are done.
   void wait(const void* owner, std::size_t worker, const std::function<bool()>& done);
   // Removes the owner's parts that nobody has begun, and waits for the others.
@@ -50,7 +50,7 @@ class Workers {
  private:
   struct Queued {
     const void* owner;
-    Part part;
+    BookPart part;
   };
   void serve(std::size_t worker, std::size_t books, const Book& book);
   void do_part(std::deque<Queued>::iterator which, std::size_t worker,

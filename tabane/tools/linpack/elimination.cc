@@ -8,7 +8,6 @@
 
 #include "tabane/comm/collectives.h"
 #include "tabane/solver/model.h"
-#include "tabane/tools/linpack/kernels.h"
 
 namespace tabane::linpack {
 namespace {

@@ -1,5 +1,3 @@
-#include "tabane/tools/linpack/kernels.h"
-
 #include <gtest/gtest.h>
 
 #include <limits>
@@ -7,6 +5,7 @@
 #include <vector>
 
 #include "tabane/simd/target.h"
+#include "tabane/tools/linpack/elimination.h"
 #include "tabane/tools/linpack/system.h"
 
 namespace tabane::linpack {

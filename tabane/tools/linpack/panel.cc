@@ -6,7 +6,6 @@
 #include "tabane/comm/grid.h"
 #include "tabane/solver/model.h"
 #include "tabane/tools/linpack/elimination.h"
-#include "tabane/tools/linpack/kernels.h"
 
 namespace tabane::linpack {
 namespace {

@@ -61,9 +61,9 @@ Words split(std::string_view line) {
 }
 
 // The lines of a text that are neither blank nor comments.
-class Lines {
+class MarketLines {
  public:
-  Lines(std::string file, std::string_view text) : file_(std::move(file)), rest_(text) {}
+  MarketLines(std::string file, std::string_view text) : file_(std::move(file)), rest_(text) {}
 
   std::string_view first() { return cut(); }
   // Returns the words of the next line. expected(): what it should be, for the error at the end of
@@ -128,7 +128,7 @@ std::string in_small_letters(std::string_view text) {
   return small;
 }
 
-Form form_of(Lines& lines) {
+Form form_of(MarketLines& lines) {
   const std::string banner = in_small_letters(lines.first());
   const Words words = split(banner);
   const auto is = [&](std::size_t word, std::string_view one, std::string_view other) {
@@ -143,7 +143,7 @@ Form form_of(Lines& lines) {
 }
 
 // One element. throws: if it is not a number of the form, or not finite.
-double element_of(const Lines& lines, const Form& form, std::string_view word) {
+double element_of(const MarketLines& lines, const Form& form, std::string_view word) {
   double value = 0;
   std::int64_t whole = 0;
   if (form.integer ? !parse(word, whole) : !parse(word, value)) {
@@ -155,7 +155,7 @@ double element_of(const Lines& lines, const Form& form, std::string_view word) {
 }
 
 // Fills a matrix whose size is known. count: of coordinates.
-void read_elements(Lines& lines, const Form& form, std::int64_t count, MarketMatrix& matrix) {
+void read_elements(MarketLines& lines, const Form& form, std::int64_t count, MarketMatrix& matrix) {
   const auto at = [&](int i, int j) -> double& {
     return matrix.values[static_cast<std::size_t>(j) * static_cast<std::size_t>(matrix.rows) +
                          static_cast<std::size_t>(i)];
@@ -198,7 +198,7 @@ core::Region room_for(std::size_t doubles) {
 MarketMatrix read_matrix_market(const std::filesystem::path& path,
                                 const std::function<void(int rows, int columns)>& accept) {
   const std::string text = core::read_file(path);
-  Lines lines(path.string(), text);
+  MarketLines lines(path.string(), text);
   const Form form = form_of(lines);
   const std::string_view expected =
       form.coordinate ? "\"rows columns elements\"" : "\"rows columns\"";

@@ -1,4 +1,3 @@
-#include "tabane/tools/matmul/residue_kernels.h"
 
 #include <algorithm>
 #include <bit>

@@ -1,5 +1,3 @@
-#include "tabane/tools/matmul/residue_kernels.h"
-
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -7,6 +5,7 @@
 
 #include "tabane/core/random.h"
 #include "tabane/tools/matmul/matrix.h"
+#include "tabane/tools/matmul/residues.h"
 
 namespace tabane::matmul {
 namespace {

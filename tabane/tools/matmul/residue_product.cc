@@ -8,17 +8,10 @@
 #include "tabane/core/clock.h"
 #include "tabane/core/memory.h"
 #include "tabane/solver/blas.h"
-#include "tabane/tools/matmul/residue_kernels.h"
 #include "tabane/tools/matmul/residues.h"
 
 namespace tabane::matmul {
 namespace {
-
-std::vector<IndexRange> all_primes(const std::vector<int>& counts) {
-  std::vector<IndexRange> all;
-  for (const int count : counts) all.push_back({0, count});
-  return all;
-}
 
 // Bytes of the constants of one system of primes.
 double bytes_of_constants(double primes, double out_digits, double in_digits) {
@@ -83,7 +76,7 @@ class ResidueProduct {
         moduli_(moduli_of(operands, plan)),
         counts_(counts_of(moduli_)),
         all_(counts_),
-        own_(spread == nullptr ? all_ : spread->planes(counts_, spread->comm().rank())),
+        own_(spread == nullptr ? all_ : Planes(counts_, ranks(), spread->comm().rank())),
         blocks_(choose_blocks(request(options.memory))),
         a_values_(values_of_line() * blocks_.rows),
         b_values_(values_of_line() * blocks_.columns),
@@ -92,7 +85,7 @@ class ResidueProduct {
                                     : all_.count() * parts() * blocks_.columns *
                                           std::min(blocks_.rows, spread->most_rows())) {
     for (int i = 0; i < threads_; ++i) {
-      workers_.push_back(std::make_unique<Worker>(*this, i));
+      workers_.push_back(std::make_unique<ThreadState>(*this, i));
     }
     cost_.bytes = std::max(cost_.bytes, blocks_.bytes);
     cost_.groups = static_cast<int>(moduli_.size());
@@ -119,8 +112,8 @@ class ResidueProduct {
 
  private:
   // The memory and the times of one thread.
-  struct Worker {
-    Worker(ResidueProduct& all, std::size_t thread)
+  struct ThreadState {
+    ThreadState(ResidueProduct& all, std::size_t thread)
         : writer(all.operands_, all.target_, thread),
           products(all.planes() * all.blocks_.tile_rows * all.blocks_.tile_columns),
           values(all.moduli_.size()),
@@ -142,6 +135,7 @@ class ResidueProduct {
     std::size_t group;
   };
 
+  int ranks() const { return spread_ == nullptr ? 1 : spread_->comm().size(); }
   std::size_t parts() const { return static_cast<std::size_t>(operands_.parts); }
   std::size_t planes() const { return 2 * parts() - 1; }
   std::size_t values_of_line() const {
@@ -155,11 +149,10 @@ class ResidueProduct {
 
   BlockRequest request(double memory) const {
     // The same on all ranks, so that they have the same blocks.
-    const int ranks = spread_ == nullptr ? 1 : spread_->comm().size();
     BlockRequest request{plan_.rows.size(), plan_.columns.size(), 1, 0, 0, 0, 0, threads_, memory};
     request.product_bytes = 8.0 * static_cast<double>(planes());
     for (std::size_t g = 0; g < moduli_.size(); ++g) {
-      const double primes = moduli_[g].count(), own_primes = std::ceil(primes / ranks);
+      const double primes = moduli_[g].count(), own_primes = std::ceil(primes / ranks());
       const auto terms = static_cast<double>(plan_.groups[g].terms.index.size());
       request.primes = std::max(request.primes, static_cast<std::size_t>(own_primes));
       request.line_bytes = std::max(request.line_bytes, 8 * terms * static_cast<double>(planes()));
@@ -192,8 +185,8 @@ class ResidueProduct {
     const TermGroup& group = plan_.groups[g];
     const Moduli& moduli = moduli_[g];
     GroupOperands operands{moduli,
-                           {Residues::Side::a, operands_, group, moduli, a_values_.data()},
-                           {Residues::Side::b, operands_, group, moduli, b_values_.data()},
+                           {Residues::Factor::a, operands_, group, moduli, a_values_.data()},
+                           {Residues::Factor::b, operands_, group, moduli, b_values_.data()},
                            static_cast<int>(group.terms.index.size()),
                            g};
     const std::vector<Tile> tiles = tiles_of_block();
@@ -213,7 +206,8 @@ class ResidueProduct {
     }
   }
 
-  void multiply_tile(Worker& worker, const Tile& tile, const GroupOperands& operands, int prime) {
+  void multiply_tile(ThreadState& worker, const Tile& tile, const GroupOperands& operands,
+                     int prime) {
     const int step = terms_at_once(operands.terms);
     for (int at = 0; at < std::max(operands.terms, 1); at += step) {
       const double begin = now();
@@ -228,7 +222,7 @@ class ResidueProduct {
     }
   }
 
-  static void multiply_plane(Worker& worker, const Tile& tile, const GroupOperands& operands,
+  static void multiply_plane(ThreadState& worker, const Tile& tile, const GroupOperands& operands,
                              int prime, int plane, IndexRange terms) {
     const auto a_stride = static_cast<std::size_t>(operands.a.stride());
     const auto b_stride = static_cast<std::size_t>(operands.b.stride());
@@ -244,7 +238,7 @@ class ResidueProduct {
   }
 
   // Row by row, or all at once if the tile's rows are the block's.
-  void reduce_products(const Worker& worker, const Tile& tile, const GroupOperands& operands,
+  void reduce_products(const ThreadState& worker, const Tile& tile, const GroupOperands& operands,
                        int prime, bool accumulate) {
     const auto at = static_cast<std::size_t>(prime);
     const Modulus modulus{operands.moduli.primes[at], operands.moduli.inverses[at]};
@@ -282,7 +276,7 @@ class ResidueProduct {
     const std::size_t size = complete.rows.size() * block_columns_.size();
     const std::size_t tasks = (size + kElements - 1) / kElements;
     run_tasks(threads_, tasks, [&](std::size_t thread, std::size_t task) {
-      Worker& worker = *workers_[thread];
+      ThreadState& worker = *workers_[thread];
       const double begin = now();
       const std::size_t first = task * kElements;
       for (int part = 0; part < operands_.parts; ++part) {
@@ -292,7 +286,7 @@ class ResidueProduct {
     });
   }
 
-  void finish_elements(Worker& worker, const Complete& complete, int part, std::size_t first,
+  void finish_elements(ThreadState& worker, const Complete& complete, int part, std::size_t first,
                        std::size_t end) {
     const std::size_t columns = block_columns_.size(), size = complete.rows.size() * columns;
     std::size_t block = end - first;
@@ -311,7 +305,7 @@ class ResidueProduct {
     }
   }
 
-  void finish_element(Worker& worker, const ElementIndex& at, std::size_t e) const {
+  void finish_element(ThreadState& worker, const ElementIndex& at, std::size_t e) const {
     for (std::size_t g = 0; g < moduli_.size(); ++g) {
       const TermGroup& group = plan_.groups[g];
       worker.values[g] = magnitude_of(worker.rebuilds[g].integer(e));
@@ -335,18 +329,17 @@ class ResidueProduct {
   Buffer<std::int32_t> residues_;       // of the block: by group, part, prime and element
   Buffer<std::int32_t> complete_;       // of this rank's rows of it, modulo all primes
   std::span<const int> block_rows_, block_columns_;
-  std::vector<std::unique_ptr<Worker>> workers_;
+  std::vector<std::unique_ptr<ThreadState>> workers_;
 };
 
 }  // namespace
 
-Planes::Planes(std::vector<IndexRange> primes) : primes_(std::move(primes)) {
-  for (const IndexRange& each : primes_) {
-    first_.push_back(first_.back() + static_cast<std::size_t>(each.size()));
+Planes::Planes(const std::vector<int>& counts, int ranks, int rank) {
+  for (const int count : counts) {
+    primes_.push_back(share(count, ranks, rank));
+    first_.push_back(first_.back() + static_cast<std::size_t>(primes_.back().size()));
   }
 }
-
-Planes::Planes(const std::vector<int>& counts) : Planes(all_primes(counts)) {}
 
 std::span<const int> PrimeSpread::rows_of(int rank, std::span<const int> block) const {
   const IndexRange rows = rows_of(rank);
@@ -354,16 +347,10 @@ std::span<const int> PrimeSpread::rows_of(int rank, std::span<const int> block) 
   return {first, std::lower_bound(first, block.end(), rows.end)};
 }
 
-Planes PrimeSpread::planes(const std::vector<int>& counts, int rank) const {
-  std::vector<IndexRange> primes;
-  for (const int count : counts) primes.push_back(share(count, comm_.size(), rank));
-  return Planes(std::move(primes));
-}
-
 void PrimeSpread::exchange(const ResidueBlock& block, const std::int32_t* own,
                            std::int32_t* complete) const {
   const int self = comm_.rank(), ranks = comm_.size();
-  const Planes here = planes(block.counts, self), all(block.counts);
+  const Planes here(block.counts, ranks, self), all(block.counts);
   // Copies a rank's rows of one part of a group.
   const auto copy_rows = [&](std::span<const int> rows, std::size_t group, int part,
                              std::int32_t* out) {
@@ -382,7 +369,7 @@ void PrimeSpread::exchange(const ResidueBlock& block, const std::int32_t* own,
   for (int step = 0; step < ranks; ++step) {
     const int to = (self + step) % ranks, from = (self - step + ranks) % ranks;
     const std::span<const int> rows = rows_of(to, block.rows);
-    const Planes of_sender = planes(block.counts, from);
+    const Planes of_sender(block.counts, ranks, from);
     for (std::size_t group = 0; group < block.counts.size(); ++group) {
       const IndexRange primes = of_sender.primes(group);
       for (int part = 0; part < block.parts; ++part) {

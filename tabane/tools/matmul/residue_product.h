@@ -22,9 +22,8 @@ inline IndexRange share(int size, int parts, int part) {
 // The order of residues: by group of terms, part of a complex number, and prime.
 class Planes {
  public:
-  // Some of the primes of each group, or all of so many.
-  explicit Planes(std::vector<IndexRange> primes);
-  explicit Planes(const std::vector<int>& counts);
+  // Of the primes of each group those that one of so many ranks has; counts: of the primes.
+  explicit Planes(const std::vector<int>& counts, int ranks = 1, int rank = 0);
 
   IndexRange primes(std::size_t group) const { return primes_[group]; }
   std::size_t count() const { return first_.back(); }  // of one part
@@ -60,7 +59,6 @@ class PrimeSpread {
   std::size_t most_rows() const {
     return static_cast<std::size_t>((rows_ + comm_.size() - 1) / comm_.size());
   }
-  Planes planes(const std::vector<int>& counts, int rank) const;
 
   // Gets this rank's rows of a block modulo all primes, and sends the others theirs modulo its own
   // ones. All ranks call it. own: planes of all the block's rows; complete: of this rank's.

@@ -188,13 +188,13 @@ struct Residues::Scratch {
   std::vector<double> digits, residues;
 };
 
-Residues::Residues(Side side, const Operands& operands, const TermGroup& group,
+Residues::Residues(Factor side, const Operands& operands, const TermGroup& group,
                    const Moduli& moduli, double* values)
     : side_(side),
       operands_(operands),
       group_(group),
       moduli_(moduli),
-      digits_(side == Side::a ? moduli.a_digits : moduli.b_digits),
+      digits_(side == Factor::a ? moduli.a_digits : moduli.b_digits),
       values_(values) {}
 
 void Residues::fill(std::span<const int> numbers, IndexRange some_primes, int threads) {
@@ -219,7 +219,7 @@ void Residues::fill(std::span<const int> numbers, IndexRange some_primes, int th
 
 void Residues::read_digits(int part, std::size_t first, std::size_t count, Scratch& scratch) const {
   const View& matrix = side(part);
-  const bool a = side_ == Side::a;
+  const bool a = side_ == Factor::a;
   const std::size_t inner = a ? terms() : numbers_.size();
   std::size_t outer_at = first / inner, inner_at = first % inner;
   for (std::size_t e = 0; e < count; ++e) {
@@ -243,7 +243,7 @@ void Residues::fill_block(int part, std::size_t first, std::size_t count, Scratc
   const int primes = primes_.size(), n = static_cast<int>(count);
   const int digits = static_cast<int>(digits_),
             stride = static_cast<int>(scratch.splitter.stride());
-  const double* const constants = (side_ == Side::a ? moduli_.into_a : moduli_.into_b).data() +
+  const double* const constants = (side_ == Factor::a ? moduli_.into_a : moduli_.into_b).data() +
                                   static_cast<std::size_t>(primes_.first) * digits_;
   for (int at = 0; at < digits; at += kMostDigitsAtOnce) {
     const int some = std::min(kMostDigitsAtOnce, digits - at);

@@ -14,14 +14,75 @@
 
 #include <gmp.h>
 
+#include <cstddef>
 #include <cstdint>
 #include <span>
 #include <vector>
 
 #include "tabane/tools/matmul/plan.h"
-#include "tabane/tools/matmul/residue_kernels.h"
 
 namespace tabane::matmul {
+
+// ---- loops by vectors: from numbers to digits, digits to integers, and doubles to residues ----
+
+// The integer limbs 2^shift, or 0 if limbs is null. It must be whole: limbs has as many zero bits
+// at its end as a negative shift cuts off.
+struct Significand {
+  const mp_limb_t* limbs;
+  std::int64_t shift;
+  bool negative;
+};
+
+// Splits numbers into digits. Each thread has one, which keeps its memory.
+class DigitSplitter {
+ public:
+  // For significands of so many limbs, below 2^(24 digits) in magnitude.
+  DigitSplitter(std::size_t limbs, std::size_t digits);
+
+  // Doubles from one number's digits to those of the next.
+  std::size_t stride() const { return stride_; }
+  // out[i * stride() + j] := the j-th digit of 24 bits, the lowest one first, with the number's
+  // sign. The numbers between the digits and the stride are overwritten.
+  void split(std::span<const Significand> numbers, double* out);
+
+ private:
+  std::size_t limbs_, stride_, front_;  // bytes before the limbs
+  std::vector<unsigned char> bytes_;    // zeros, the limbs, zeros
+};
+
+// Digits that overlap: whole numbers of less than 2^53 in magnitude, the j-th times 2^(bits j).
+struct WideDigits {
+  const double* digits;  // [j * count + i]: of the i-th number
+  std::size_t count;
+  const double* quotients;  // the i-th number is less by round(quotients[i]) times `whole`
+  std::span<const double> whole;
+  int bits;
+};
+// out[i * limbs + w] := limb w of the i-th number, in two's complement.
+void add_digits(const WideDigits& numbers, std::size_t limbs, mp_limb_t* out);
+
+// Symmetric residues of doubles that are integers of less than 2^53.
+struct Modulus {
+  double p, inverse;
+};
+
+// to[i] := the residue of from[i] + added[i]; added may be to, or null for nothing. A residue is at
+// most p / 2 + 2 in magnitude: the quotient is rounded from a product that is rounded itself.
+void reduce(const double* from, const double* added, double* to, std::size_t n,
+            const Modulus& modulus);
+// The same as 32-bit integers. accumulate: adds to what is there.
+void reduce(const double* from, std::int32_t* to, std::size_t n, const Modulus& modulus,
+            bool accumulate);
+
+// Of a complex product: re and im from the three real products re re, im im and
+// (re + im) (re + im).
+void reduce_complex(const double* re_re, const double* im_im, const double* both, std::int32_t* re,
+                    std::int32_t* im, std::size_t n, const Modulus& modulus, bool accumulate);
+
+// to[i] := from[i].
+void widen(const std::int32_t* from, double* to, std::size_t n);
+
+// ---- the residue number system ----
 
 inline constexpr int kDigitBits = 24;
 inline constexpr int kMostDigitsAtOnce = 64;   // of a number, in one product with the constants
@@ -83,10 +144,10 @@ class Rebuild {
 // both parts, which the third product needs.
 class Residues {
  public:
-  enum class Side { a, b };
+  enum class Factor { a, b };
 
   // values: room for `planes` x primes x terms x lines numbers of what is filled in.
-  Residues(Side side, const Operands& operands, const TermGroup& group, const Moduli& moduli,
+  Residues(Factor side, const Operands& operands, const TermGroup& group, const Moduli& moduli,
            double* values);
 
   // Fills in the lines `numbers`, which must live as long as the residues are used, for some
@@ -99,12 +160,14 @@ class Residues {
            static_cast<std::size_t>(plane * primes_.size() + prime - primes_.first) * plane_size_;
   }
   // Elements from one line of a, or term of b, to the next one.
-  int stride() const { return static_cast<int>(side_ == Side::a ? terms() : numbers_.size()); }
+  int stride() const { return static_cast<int>(side_ == Factor::a ? terms() : numbers_.size()); }
 
  private:
   struct Scratch;
   std::size_t terms() const { return group_.terms.index.size(); }
-  const View& side(int part) const { return (side_ == Side::a ? operands_.a : operands_.b)[part]; }
+  const View& side(int part) const {
+    return (side_ == Factor::a ? operands_.a : operands_.b)[part];
+  }
   Modulus modulus(int prime) const {
     const auto at = static_cast<std::size_t>(prime);
     return {moduli_.primes[at], moduli_.inverses[at]};
@@ -113,7 +176,7 @@ class Residues {
   void read_digits(int part, std::size_t first, std::size_t count, Scratch& scratch) const;
   void add_parts(std::size_t first, std::size_t count);
 
-  Side side_;
+  Factor side_;
   const Operands& operands_;
   const TermGroup& group_;
   const Moduli& moduli_;

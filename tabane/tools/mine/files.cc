@@ -45,13 +45,13 @@ namespace {
 // The client's memory has the names of items since version 2.
 constexpr std::uint32_t version_of(FileKind kind) { return kind == FileKind::state ? 2 : 1; }
 
-struct Head {
+struct FrameHead {
   std::array<char, 8> magic = {'t', 'a', 'b', 'a', 'n', 'e', 'm', 'n'};
   FileKind kind{};
   std::uint32_t version = version_of(kind);
   std::uint64_t bytes = 0;  // of the content
 };
-static_assert(sizeof(Head) == 24 && std::endian::native == std::endian::little);
+static_assert(sizeof(FrameHead) == 24 && std::endian::native == std::endian::little);
 
 const char* name_of(FileKind kind) {
   constexpr const char* kNames[] = {
@@ -62,12 +62,12 @@ const char* name_of(FileKind kind) {
   return kNames[number < std::size(kNames) ? number : 0];
 }
 
-Head read_head(const core::Descriptor& file, FileKind kind, const std::string& path) {
-  Head head;
+FrameHead read_head(const core::Descriptor& file, FileKind kind, const std::string& path) {
+  FrameHead head;
   const std::size_t got = core::read_all_at(file.get(), &head, sizeof head, 0, path);
-  if (got < sizeof head || head.magic != Head().magic) {
-    throw core::UsageError("{}: is not a file of tabane mine, where {} is wanted", path,
-                           name_of(kind));
+  if (got < sizeof head || head.magic != FrameHead().magic) {
+    throw core::UsageError(
+        fmt::format("{}: is not a file of tabane mine, where {} is wanted", path, name_of(kind)));
   }
   if (head.kind != kind) {
     throw core::UsageError("{}: holds {}, where {} is wanted", path, name_of(head.kind),
@@ -120,7 +120,7 @@ std::uint64_t size_of(const core::Descriptor& file, const std::string& path) {
 }
 
 std::string framed(FileKind kind, std::span<const std::byte> content) {
-  const Head head{.kind = kind, .bytes = content.size()};
+  const FrameHead head{.kind = kind, .bytes = content.size()};
   std::string bytes;
   bytes.reserve(sizeof head + content.size() + kDigestBytes);  // growth would copy a secret
   bytes.append(reinterpret_cast<const char*>(&head), sizeof head);
@@ -133,7 +133,7 @@ FileFront read_front(const core::Descriptor& file, const std::string& path, File
   const std::uint64_t size = size_of(file, path);
   const std::uint64_t content = read_head(file, kind, path).bytes;
   // Before memory is taken for what the head promises.
-  constexpr std::size_t kFrameBytes = sizeof(Head) + kDigestBytes;
+  constexpr std::size_t kFrameBytes = sizeof(FrameHead) + kDigestBytes;
   if (size < kFrameBytes || content > size - kFrameBytes) throw_cut(path);
   std::string whole(kFrameBytes + content, '\0');
   const crypto::WipedAtEnd end(whole);  // a secret key's, perhaps
@@ -141,7 +141,7 @@ FileFront read_front(const core::Descriptor& file, const std::string& path, File
     throw_cut(path);
   }
   if (!has_right_digest(whole)) throw_damaged(path);
-  const auto bytes = std::as_bytes(std::span(whole)).subspan(sizeof(Head), content);
+  const auto bytes = std::as_bytes(std::span(whole)).subspan(sizeof(FrameHead), content);
   return {.content = {bytes.begin(), bytes.end()}, .bytes = whole.size()};
 }
 

@@ -1,5 +1,3 @@
-#include "tabane/tools/mine/generate.h"
-
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
@@ -10,6 +8,7 @@
 #include "tabane/core/error.h"
 #include "tabane/core/random.h"
 #include "tabane/tools/mine/files.h"
+#include "tabane/tools/mine/transactions.h"
 
 namespace tabane::mine {
 namespace {

@@ -1,11 +1,10 @@
-#include "tabane/tools/mine/generate.h"
-
 #include <gtest/gtest.h>
 
 #include <algorithm>
 #include <vector>
 
 #include "tabane/core/error.h"
+#include "tabane/tools/mine/transactions.h"
 
 namespace tabane::mine {
 namespace {

@@ -5,7 +5,7 @@
 
 #include "tabane/tools/mine/apriori.h"
 #include "tabane/tools/mine/bgv/evaluator.h"
-#include "tabane/tools/mine/generate.h"
+#include "tabane/tools/mine/transactions.h"
 
 namespace tabane::mine {
 

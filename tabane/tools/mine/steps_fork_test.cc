@@ -13,8 +13,8 @@
 #include "tabane/core/text_of_error_test.h"
 #include "tabane/tools/mine/client.h"
 #include "tabane/tools/mine/files.h"
-#include "tabane/tools/mine/generate.h"
 #include "tabane/tools/mine/server.h"
+#include "tabane/tools/mine/transactions.h"
 
 namespace tabane::mine {
 namespace {
@@ -206,33 +206,27 @@ TEST_F(Steps, DamageIsToldWithTheFile) {
   counted();
   const auto of = [&](const Folder& file) {
     const std::string whole = core::read_file(file);
-    std::vector<std::string> told;
+    const bool is_counted = file.filename() != "answer" && file.parent_path() == server();
+    const auto expect_told = [&] {
+      const std::string sentence = complaint([&] {
+        if (is_counted) {
+          counted();
+        } else {
+          decrypt_answer(client(), server(), 1);
+        }
+      });
+      EXPECT_NE(sentence.find(file.filename().string()), std::string::npos)
+          << file << ": " << sentence;
+      core::write_file(file, whole);
+    };
     for (const std::size_t at :
          {std::size_t{3}, std::size_t{9}, std::size_t{13}, whole.size() / 2, whole.size() - 1}) {
       core::flip_bits(file, at);
-      told.push_back(complaint([&] {
-        if (file.filename() != "answer" && file.parent_path() == server()) {
-          counted();
-        } else {
-          decrypt_answer(client(), server(), 1);
-        }
-      }));
-      core::write_file(file, whole);
+      expect_told();
     }
     for (const std::size_t size : {std::size_t{0}, std::size_t{10}, whole.size() - 1}) {
       core::write_file(file, whole.substr(0, size));
-      told.push_back(complaint([&] {
-        if (file.filename() != "answer" && file.parent_path() == server()) {
-          counted();
-        } else {
-          decrypt_answer(client(), server(), 1);
-        }
-      }));
-      core::write_file(file, whole);
-    }
-    for (const std::string& sentence : told) {
-      EXPECT_NE(sentence.find(file.filename().string()), std::string::npos)
-          << file << ": " << sentence;
+      expect_told();
     }
   };
   for (const char* name : {"public.keys", "database", "query", "answer"}) of(server() / name);

@@ -18,7 +18,6 @@
 #include "tabane/program/printable.h"
 #include "tabane/program/run_options.h"
 #include "tabane/tools/mine/apriori.h"
-#include "tabane/tools/mine/generate.h"
 #include "tabane/tools/mine/transactions.h"
 
 namespace tabane::program {

@@ -1,5 +1,5 @@
 // The sums of both passes are as good as if they were added in twice the precision.
-#include "tabane/tools/scg/kernels.h"
+#include "tabane/tools/scg/system.h"
 
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "tabane/tools/scg/kernels.cc"

@@ -1,4 +1,3 @@
-#include "tabane/tools/scg/kernels.h"
 
 #include <gtest/gtest.h>
 

@@ -1,5 +1,3 @@
-#include "tabane/tools/scg/prove.h"
-
 #include <algorithm>
 #include <array>
 #include <cmath>
@@ -12,6 +10,7 @@
 #include "tabane/simd/reduction.h"
 #include "tabane/tools/scg/equation.h"
 #include "tabane/tools/scg/problem.h"
+#include "tabane/tools/scg/solve.h"
 
 namespace tabane::scg {
 namespace {

@@ -1,4 +1,3 @@
-#include "tabane/tools/scg/prove.h"
 
 #include <gtest/gtest.h>
 

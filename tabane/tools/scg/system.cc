@@ -36,10 +36,10 @@ comm::GridShape best_grid(int ranks, const Problem& problem, comm::GridShape wan
   return best;
 }
 
-struct Part {
+struct IndexRange {
   std::size_t first = 0, size = 0;
 };
-Part part_of(std::size_t whole, int parts, int part) {
+IndexRange part_of(std::size_t whole, int parts, int part) {
   const auto p = static_cast<std::size_t>(parts), i = static_cast<std::size_t>(part);
   const std::size_t first = whole * i / p;
   return {first, whole * (i + 1) / p - first};
@@ -107,8 +107,8 @@ int most_ranks(int limit, const Problem& problem) {
 
 Block block_of(const Problem& problem, comm::GridShape grid, int rank) {
   const int row = rank / grid.columns, column = rank % grid.columns;
-  const Part rows = part_of(problem.rows, grid.rows, row);
-  const Part columns = part_of(problem.columns, grid.columns, column);
+  const IndexRange rows = part_of(problem.rows, grid.rows, row);
+  const IndexRange columns = part_of(problem.columns, grid.columns, column);
   Block block{rows.first, rows.size, columns.first, columns.size};
   if (row > 0) block.neighbours[kNorth] = rank - grid.columns;
   if (row + 1 < grid.rows) block.neighbours[kSouth] = rank + grid.columns;

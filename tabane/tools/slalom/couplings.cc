@@ -1,6 +1,6 @@
-#include "tabane/tools/slalom/couplings.h"
-
 #include <algorithm>
+
+#include "tabane/tools/slalom/setup.h"
 
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "tabane/tools/slalom/couplings.cc"

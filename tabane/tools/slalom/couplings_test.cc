@@ -1,9 +1,9 @@
-#include "tabane/tools/slalom/couplings.h"
-
 #include <gtest/gtest.h>
 
 #include <cmath>
 #include <numbers>
+
+#include "tabane/tools/slalom/setup.h"
 
 namespace tabane::slalom {
 namespace {

@@ -46,8 +46,7 @@ void LdlFactors::eliminate_first_face(PanelExchange& panels, comm::Grid& grid, c
     panels.share(first.owner_of_block(b));
     const auto in = steps.in(kFirstFace);
     panels.scale(0);
-    grid.all().compute(of(1).add_product(-1, 1, size, panels.left(0), panels.ld(), panels.right(0),
-                                         panels.ld_right()));
+    grid.all().compute(of(1).add(panels.product(0, 1)));
   }
 }
 
@@ -154,8 +153,7 @@ void LdlFactors::compute(const Geometry& geometry, const Region& region, comm::G
     steps.in(kPanel, [&] { keep_panel(k, panels); });
     const auto in = steps.in(kUpdate);
     for (int q = 0; q < kColours; ++q) {
-      grid.all().compute(of(q).add_product(k, -1, columns.size(k), panels.left(q), panels.ld(),
-                                           panels.right(q), panels.ld_right()));
+      grid.all().compute(of(q).add(panels.product(q, -1)));
     }
   }
 }

@@ -1,10 +1,9 @@
-#include "tabane/tools/slalom/panels.h"
-
 #include <optional>
 
 #include "tabane/comm/collectives.h"
 #include "tabane/solver/blas.h"
 #include "tabane/solver/model.h"
+#include "tabane/tools/slalom/factors.h"
 
 namespace tabane::slalom {
 namespace {

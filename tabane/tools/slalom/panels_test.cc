@@ -1,6 +1,6 @@
-#include "tabane/tools/slalom/panels.h"
-
 #include <gtest/gtest.h>
+
+#include "tabane/tools/slalom/factors.h"
 
 namespace tabane::slalom {
 namespace {

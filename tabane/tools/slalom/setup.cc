@@ -76,15 +76,6 @@ void add_sums(const CouplingBlock& block, std::vector<double>& sums) {
 
 }  // namespace
 
-struct LowerPart::Product {
-  int after, inner;
-  double factor;
-  const double* left;
-  std::size_t ld_left;
-  const double* right;
-  std::size_t ld_right;
-};
-
 std::vector<LowerPart::Strip> LowerPart::strips_of(const solver::BlockCyclic& rows,
                                                    const solver::BlockCyclic& columns) {
   std::vector<Strip> strips;
@@ -154,16 +145,15 @@ double LowerPart::add_wedge(const Product& product, const Strip& strip, int firs
          add_wedge(product, strip, middle, last, row);
 }
 
-comm::Work LowerPart::add_product(int after, double factor, int inner, const double* left,
-                                  std::size_t ld_left, const double* right, std::size_t ld_right) {
-  const Product product{after, inner, factor, left, ld_left, right, ld_right};
+comm::Work LowerPart::add(const Product& product) {
   double changed = 0;
   for (const Strip& strip : strips_) {
-    const int first = std::max(strip.first, columns_.blocks_before(after + 1));
+    const int first = std::max(strip.first, columns_.blocks_before(product.after + 1));
     const int last = strip.first + strip.blocks;
     if (first < last) changed += add_wedge(product, strip, first, last, strip.row + strip.rows);
   }
-  return {.kind = solver::kSymmetric, .operations = 2 * changed * inner, .bytes = 16 * changed};
+  return {
+      .kind = solver::kSymmetric, .operations = 2 * changed * product.inner, .bytes = 16 * changed};
 }
 
 void for_each_block(const Geometry& geometry, const Region& region,

@@ -9,10 +9,51 @@
 #include "tabane/comm/grid.h"
 #include "tabane/core/memory.h"
 #include "tabane/solver/block_cyclic.h"
-#include "tabane/tools/slalom/couplings.h"
 #include "tabane/tools/slalom/geometry.h"
 
 namespace tabane::slalom {
+
+// ---- couplings ----
+//
+// C_ij = 8 pi A_i F_ij between patches of a box: how much of the light that leaves one
+// patch reaches the other, times its area.
+//
+// They are differences of a potential at the corners of the two patches, 16 terms each. Patches of
+// a column share their edges, so the potential is computed once per pair of edges, 4 terms, and not
+// once per corner:
+//
+//   pairs of patches            terms per pair   functions per term
+//   on opposite faces           4 (instead of 16)   2 atan, 1 log
+//   on faces with an edge       4 (instead of 16)   1 atan, 1 log
+
+// Patches [first, first + count) of one face, with the edges between them.
+struct EdgeRun {
+  // A part of a column: `patches` patches from number `patch` of the run on, whose edges begin at
+  // number `edge`; there is one edge more.
+  struct Segment {
+    int patch, patches, edge;
+  };
+  int face = 0, first = 0, count = 0;
+  std::vector<Segment> segments;
+  // By edge: its h, and w of both sides of its column. With room for a vector at the end.
+  std::vector<double> h, w0, w1;
+  int edges = 0;
+};
+
+// Cuts patches [first, first + count) into runs, face by face.
+std::vector<EdgeRun> edge_runs(const Region& region, int first, int count);
+
+// Space for one thread's work.
+struct CouplingSpace {
+  std::vector<double> previous, next;
+};
+
+// Writes the couplings of the runs' patches: those of `rows` down the column, those of `columns`
+// one column after the other, `ld` numbers apart. 0 for patches of one face.
+void fill_couplings(const Geometry& geometry, const EdgeRun& rows, const EdgeRun& columns,
+                    double* block, std::size_t ld, CouplingSpace& space);
+
+// ---- parts of ranks ----
 
 // The patches of the first face, between which there is no coupling, are eliminated first; what
 // remains is a symmetric matrix, block-cyclic over the grid.
@@ -67,15 +108,20 @@ class LowerPart {
   double* at(int i, int j) const;
   std::size_t ld(int j) const { return strip_of(j).ld; }
 
-  // Subtracts left right^T from the blocks (I, J) with J > after: left has this rank's rows of
-  // blocks > after, ld_left apart, right its columns of blocks > after. factor: -1, or another
-  // factor of the product that is added. Returns what it has computed.
-  comm::Work add_product(int after, double factor, int inner, const double* left,
-                         std::size_t ld_left, const double* right, std::size_t ld_right);
+  // factor left right^T, for the blocks (I, J) with J > after: left has this rank's rows of blocks
+  // > after, ld_left apart, right its columns of blocks > after.
+  struct Product {
+    int after, inner;
+    double factor;
+    const double* left;
+    std::size_t ld_left;
+    const double* right;
+    std::size_t ld_right;
+  };
+  // Returns what it has computed.
+  comm::Work add(const Product& product);
 
  private:
-  struct Product;
-
   const Strip& strip_of(int j) const;
   double add_wedge(const Product& product, const Strip& strip, int first, int last, int row_end);
 
@@ -112,7 +158,7 @@ class Couplings {
   explicit Couplings(const Distribution& distribution);
   static std::size_t bytes(const Distribution& distribution);
 
-  // All ranks of `all` call it. cost: see couplings.h, shared among the ranks.
+  // All ranks of `all` call it. cost: that of fill_couplings(), shared among the ranks.
   void compute(const Geometry& geometry, const Region& region, comm::Comm& all);
 
   const Distribution& distribution() const { return distribution_; }

@@ -1,6 +1,6 @@
-#include "tabane/tools/mine/bgv/accumulate.h"
-
 #include <bit>
+
+#include "tabane/tools/mine/bgv/product_sum.h"
 
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "tabane/tools/mine/bgv/accumulate.cc"
@@ -58,7 +58,7 @@ struct ThreeSums {
   }
 };
 
-bool add_operands(const Operands& operands, std::size_t first, std::size_t last,
+bool add_operands(const FactorResidues& operands, std::size_t first, std::size_t last,
                   const SumWords& sums) {
   const Splitter splitter;
   for (std::size_t i = first; i < last; i += kLanes) {
@@ -116,7 +116,9 @@ bool packed() { return false; }
 void pack_groups(const std::uint64_t*, const std::uint64_t*, std::size_t, std::size_t, double*) {}
 void add_packed(const double*, const double*, std::size_t, std::size_t, const SumWords&) {}
 
-bool add_operands(const Operands&, std::size_t, std::size_t, const SumWords&) { return false; }
+bool add_operands(const FactorResidues&, std::size_t, std::size_t, const SumWords&) {
+  return false;
+}
 
 #endif
 
@@ -133,7 +135,7 @@ HWY_EXPORT(packed);
 HWY_EXPORT(pack_groups);
 HWY_EXPORT(add_packed);
 
-void accumulate(const Operands& operands, std::size_t first, std::size_t last,
+void accumulate(const FactorResidues& operands, std::size_t first, std::size_t last,
                 const SumWords& sums) {
   TABANE_ASSERT(first % kAtOnce == 0 && last % kAtOnce == 0);
   if (!TABANE_DISPATCH(add_operands)(operands, first, last, sums)) {
@@ -185,7 +187,7 @@ void add(Wide product, std::uint64_t& high, std::int64_t& low) {
 
 }  // namespace
 
-void accumulate_reference(const Operands& f, std::size_t first, std::size_t last,
+void accumulate_reference(const FactorResidues& f, std::size_t first, std::size_t last,
                           const SumWords& sums) {
   for (std::size_t i = first; i < last; ++i) {
     add(Wide(f.a0[i]) * f.b0[i], sums.high[0][i], sums.low[0][i]);

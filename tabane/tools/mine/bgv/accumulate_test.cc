@@ -1,6 +1,5 @@
-#include "tabane/tools/mine/bgv/accumulate.h"
-
 #include "tabane/tools/mine/bgv/material_test.h"
+#include "tabane/tools/mine/bgv/product_sum.h"
 
 namespace tabane::mine::bgv {
 namespace {
@@ -32,7 +31,7 @@ struct OwnedOperands {
         a1(random_residues(n, p, start + 1)),
         b0(random_residues(n, p, start + 2)),
         b1(random_residues(n, p, start + 3)) {}
-  Operands factors() const { return {a0.data(), a1.data(), b0.data(), b1.data()}; }
+  FactorResidues factors() const { return {a0.data(), a1.data(), b0.data(), b1.data()}; }
   Words a0, a1, b0, b1;
 };
 
@@ -42,14 +41,14 @@ TEST(BgvAccumulate, EveryTargetGivesTheReferencesSums) {
   const std::size_t n = 64;
   for (const std::uint64_t p : {std::uint64_t{2}, std::uint64_t{65537}, kLargest}) {
     std::vector<OwnedOperands> operands;
-    std::vector<Operands> factors;
+    std::vector<FactorResidues> factors;
     for (std::uint64_t k = 0; k < 5; ++k) operands.emplace_back(n, p, 10 * k);
     for (const OwnedOperands& each : operands) factors.push_back(each.factors());
     OwnedSums expected(n);
-    for (const Operands& each : factors) accumulate_reference(each, 8, 56, expected.sums());
+    for (const FactorResidues& each : factors) accumulate_reference(each, 8, 56, expected.sums());
     on_every_target([&] {
       OwnedSums sums(n);
-      for (const Operands& each : factors) accumulate(each, 8, 56, sums.sums());
+      for (const FactorResidues& each : factors) accumulate(each, 8, 56, sums.sums());
       for (std::size_t i = 0; i < 3 * n; ++i) EXPECT_TRUE(sums.value(i) == expected.value(i)) << i;
     });
   }
@@ -59,11 +58,11 @@ TEST(BgvAccumulate, PackedProductsAreTheSame) {
   const std::size_t n = 24;
   for (const std::uint64_t p : {std::uint64_t{2}, std::uint64_t{65537}, kLargest}) {
     std::vector<OwnedOperands> operands;
-    std::vector<Operands> factors;
+    std::vector<FactorResidues> factors;
     for (std::uint64_t k = 0; k < 5; ++k) operands.emplace_back(n, p, 10 * k);
     for (const OwnedOperands& each : operands) factors.push_back(each.factors());
     OwnedSums expected(n);
-    for (const Operands& each : factors) accumulate_reference(each, 8, n, expected.sums());
+    for (const FactorResidues& each : factors) accumulate_reference(each, 8, n, expected.sums());
     on_every_target([&] {
       if (!has_packed()) return;
       // Two groups of 8 from the second on: [group][factor].
@@ -87,7 +86,7 @@ TEST(BgvAccumulate, PackedProductsAreTheSame) {
 TEST(BgvAccumulate, HoldsAsManyOfTheLargestProductsAsItSays) {
   const std::size_t n = 8;
   const Words largest(n, kLargest - 1);
-  const Operands factors{largest.data(), largest.data(), largest.data(), largest.data()};
+  const FactorResidues factors{largest.data(), largest.data(), largest.data(), largest.data()};
   const Wide product = static_cast<Wide>(kLargest - 1) * (kLargest - 1);
   on_every_target([&] {
     for (const bool packed : {false, true}) {

@@ -39,7 +39,7 @@ HWY_INLINE void inverse_butterfly(const Field& field, V w, V& x, V& y) {
 
 // 16 values a0 … a7 b0 … b7 in registers, of which the last four levels of butterflies meet only
 // each other.
-class Block {
+class Sixteen {
  public:
   static constexpr std::size_t kVectors = 16 / kLanes;
 
@@ -132,13 +132,13 @@ HWY_INLINE void forward_first_level(const Field& field, const double* roots, std
 // The last four levels of block b, to words. From 1/2 and 2.4: 1.3, 2, 2.8, 3.6.
 HWY_INLINE void forward_block(const Field& field, const double* root, const double* last,
                               std::uint64_t* values) {
-  Block block;
-  for (std::size_t i = 0; i < Block::kVectors; ++i) block[i] = load_doubles(values + i * kLanes);
+  Sixteen block;
+  for (std::size_t i = 0; i < Sixteen::kVectors; ++i) block[i] = load_doubles(values + i * kLanes);
   const auto butterfly = [&](V w, V& x, V& y) { forward_butterfly(field, w, x, y); };
   const V w = same(root);
-  for (std::size_t i = 0; i < Block::kVectors / 2; ++i) {
+  for (std::size_t i = 0; i < Sixteen::kVectors / 2; ++i) {
     block[i] = field.reduced(block[i]);
-    butterfly(w, block[i], block[i + Block::kVectors / 2]);
+    butterfly(w, block[i], block[i + Sixteen::kVectors / 2]);
   }
   block.exchange<4>();
   block.butterflies<4>(last, butterfly);
@@ -146,8 +146,8 @@ HWY_INLINE void forward_block(const Field& field, const double* root, const doub
   block.butterflies<2>(last + 8, butterfly);
   block.exchange<1>();
   block.butterflies<1>(last + 16, butterfly);
-  for (std::size_t i = 0; i < Block::kVectors; ++i) {
-    store_words(field.positive(field.reduced(block[i])), values + Block::place(i));
+  for (std::size_t i = 0; i < Sixteen::kVectors; ++i) {
+    store_words(field.positive(field.reduced(block[i])), values + Sixteen::place(i));
   }
 }
 
@@ -155,9 +155,9 @@ HWY_INLINE void forward_block(const Field& field, const double* root, const doub
 // reduced and R(2); sums 1.5 and R(1.5); sums reduced and R(3) < 0.9.
 HWY_INLINE void inverse_block(const Field& field, const double* root, const double* last,
                               std::uint64_t* values) {
-  Block block;
-  for (std::size_t i = 0; i < Block::kVectors; ++i) {
-    block[i] = load_words(values + Block::place(i));
+  Sixteen block;
+  for (std::size_t i = 0; i < Sixteen::kVectors; ++i) {
+    block[i] = load_words(values + Sixteen::place(i));
   }
   const auto butterfly = [&](V w, V& x, V& y) { inverse_butterfly(field, w, x, y); };
   const auto reducing = [&](V w, V& x, V& y) {
@@ -171,10 +171,10 @@ HWY_INLINE void inverse_block(const Field& field, const double* root, const doub
   block.butterflies<4>(last, butterfly);
   block.exchange<4>();
   const V w = same(root);
-  for (std::size_t i = 0; i < Block::kVectors / 2; ++i) {
-    reducing(w, block[i], block[i + Block::kVectors / 2]);
+  for (std::size_t i = 0; i < Sixteen::kVectors / 2; ++i) {
+    reducing(w, block[i], block[i + Sixteen::kVectors / 2]);
   }
-  for (std::size_t i = 0; i < Block::kVectors; ++i) store_doubles(block[i], values + i * kLanes);
+  for (std::size_t i = 0; i < Sixteen::kVectors; ++i) store_doubles(block[i], values + i * kLanes);
 }
 
 // Two levels. In and out at most 1: sums 2 and products R(2) = 3/4; of those sums 4, reduced, and
