@@ -265,6 +265,7 @@ TEST(Conclude, NamesWhatWasNotTriedAndKeepsToTwelveLines) {
         text += program::wrap_text(sentence, columns) + '\n';
       EXPECT_LE(std::ranges::count(text, '\n'), 12) << text;
       EXPECT_TRUE(says(found, "    " + found.line)) << text;
+      EXPECT_TRUE(says(found, "Huge pages make it ")) << text;
       const bool reasons = says(found, "remote memory (xxx");
       if (columns < 100) continue;
       EXPECT_TRUE(reasons || says(found, "disk and remote memory (-o")) << text;

@@ -61,20 +61,25 @@ class Words {
     const std::size_t at_line = out_.size();
     if (!line_.empty()) out_.push_back("    " + line_);
     say_untouched(columns);
-    // There is room for causes first, then for the line and what follows it, then for the others.
+    // There is room for the main cause first, then for the line and its reason, then for other
+    // causes, for what follows the line, and for the rest.
     std::size_t lines = 0;
+    std::vector<bool> kept(out_.size());
     const auto admit = [&](std::size_t begin, std::size_t end) {
       for (std::size_t i = begin; i < end; ++i) {
         const std::size_t more = lines_of(out_[i], columns);
-        if (i > 0 && lines + more > kMostLines)
-          out_[i].clear();
-        else
-          lines += more;
+        if (kept[i] || (i > 0 && lines + more > kMostLines)) continue;
+        kept[i] = true;
+        lines += more;
       }
     };
+    admit(0, 1);
+    if (!line_.empty()) admit(at_line, at_line + 1), admit(reason_, reason_ + 1);
     admit(0, findings);
     admit(at_line, out_.size());
     admit(findings, at_line);
+    for (std::size_t i = 0; i < out_.size(); ++i)
+      if (!kept[i]) out_[i].clear();
     std::erase(out_, "");
     return std::move(out_);
   }
@@ -230,10 +235,11 @@ class Words {
     }
   }
 
-  // Keeps the line of what is fastest: nothing was measured together.
+  // Keeps the line of what is fastest, with the last sentence: nothing was measured together.
   void offer(const Trial& given, const std::string& value, const Effect& effect) {
     if (effect.slowdown >= fastest_) return;
     fastest_ = effect.slowdown;
+    reason_ = out_.size() - 1;
     std::string threads = value;
     if (given.resource != Resource::threads) {  // as it was started: the level with nothing but 1
       double number = evidence_.machine.pus;
@@ -291,7 +297,8 @@ class Words {
   const Explanation& found_;
   std::vector<std::string> out_;
   std::string line_;
-  double fastest_ = 1;  // of what was given, its time relative to undisturbed runs
+  std::size_t reason_ = 0;  // the sentence that says what the line gains
+  double fastest_ = 1;      // of what was given, its time relative to undisturbed runs
 };
 
 }  // namespace
