@@ -34,12 +34,12 @@ std::span<const std::byte> key_of(const CipherKind& kind) {
 }
 
 // What one worker does again and again in its caches: `process` works on so many bytes.
-struct Worker {
+struct CoreWork {
   std::size_t bytes;
   std::function<void()> process;
 };
 
-Worker chunk_worker(Direction direction) {
+CoreWork chunk_worker(Direction direction) {
   struct Chunk {
     core::Region memory{3 * kPiece};
     crypto::ChunkCipher cipher;
@@ -75,7 +75,7 @@ class Streams {
   std::vector<crypto::ChainPiece> pieces_;
 };
 
-Worker chain_worker(const CipherKind& kind, Direction direction) {
+CoreWork chain_worker(const CipherKind& kind, Direction direction) {
   const auto cipher = std::make_shared<crypto::CbcCipher>(key_of(kind));
   const bool encrypts = direction == Direction::encrypt;
   const auto streams = std::make_shared<Streams>(encrypts ? cipher->lanes() : 1, kPiece);
@@ -140,14 +140,14 @@ CipherKind gcm() { return all_ciphers().back(); }
 
 Contender aes_alone(const CipherKind& kind, Direction direction, std::uint64_t bytes,
                     core::PinnedPool& pool) {
-  std::vector<Worker> workers;
+  std::vector<CoreWork> workers;
   for (std::size_t i = 0; i < pool.size(); ++i) {
     workers.push_back(kind.chained() ? chain_worker(kind, direction) : chunk_worker(direction));
   }
   const auto once = [workers, bytes, &pool] {
     std::atomic<std::uint64_t> taken{0};
     pool.run([&](std::size_t i) {
-      const Worker& worker = workers[i];
+      const CoreWork& worker = workers[i];
       while (taken.fetch_add(worker.bytes, std::memory_order_relaxed) < bytes) worker.process();
     });
   };

@@ -29,123 +29,113 @@ void prepare(Contender& contender, const std::function<void()>& commands) {
 class OtherPrograms {
  public:
   // The place outlives the programs.
-  explicit OtherPrograms(const Workplace& place);
-  ~OtherPrograms();  // unmounts what gocryptfs has mounted
+  explicit OtherPrograms(const Workplace& place)
+      : place_(place),
+        folder_(place.folder() / "programs"),
+        password_(folder_ / "password"),
+        mount_(folder_ / "mounted") {
+    make_empty(folder_);
+    core::write_file(password_, "example\n");
+  }
+  // Unmounts what gocryptfs has mounted.
+  ~OtherPrograms() {
+    if (!mounted_) return;
+    try {
+      run_command({fusermount(), "-u", mount_});
+    } catch (const std::exception&) {  // the folder stays; there is nobody to tell
+    }
+  }
   OtherPrograms(const OtherPrograms&) = delete;
   OtherPrograms& operator=(const OtherPrograms&) = delete;
 
   // One age for each file, as many at once as PUs, to a public key.
-  Contender age(double target) const;
+  Contender age(double target) const {
+    const fs::path identity = folder_ / "age-identity", recipient = folder_ / "age-recipient";
+    const std::string processes = place_.processes();
+    const auto age_of = [&](const std::string& name) {
+      return Command{"age", "-R", recipient, "-o", place_.out() / name, place_.plain() / name};
+    };
+    Command many{"xargs", "-0",      "-a",  place_.list("age names", place_.names()),
+                 "-P",    processes, "-I{}"};
+    std::ranges::copy(age_of("{}"), std::back_inserter(many));
+    Contender e = place_.files() == 1
+                      ? place_.contender("age", age_of(place_.names()[0]), target)
+                      : place_.contender("xargs -P" + processes + " age", many, target);
+    if (!in_path("age") || !in_path("age-keygen")) e.missing = "age was not found";
+    prepare(e, [&] {
+      run_command({"age-keygen", "-o", identity});
+      run_command({"age-keygen", "-y", "-o", recipient, identity});
+    });
+    e.before = [&place = place_] {
+      make_empty(place.out());
+      for (const std::string& name : place.names()) {
+        fs::create_directories((place.out() / name).parent_path());
+      }
+    };
+    return e;
+  }
+
   // cp -r into a mounted folder, which is mounted and made empty outside the time.
-  Contender gocryptfs(double target);
+  Contender gocryptfs(double target) {
+    const fs::path copy = mount_ / "copy";
+    Contender e =
+        place_.contender("cp -r into gocryptfs", {"cp", "-r", place_.plain(), copy}, target);
+    if (!in_path("gocryptfs")) e.missing = "gocryptfs was not found";
+    if (!in_path(fusermount())) e.missing = "fusermount3 was not found";
+    prepare(e, [&] {
+      mount_gocryptfs();
+      e.before = [copy] { remove_tree(copy); };
+      e.how += "; " + version_of("gocryptfs");
+    });
+    return e;
+  }
+
   // rclone copy to a remote of kind crypt that is a folder.
-  Contender rclone(double target) const;
+  Contender rclone(double target) const {
+    const fs::path config = folder_ / "rclone.conf", store = folder_ / "rclone";
+    Contender e =
+        place_.contender("rclone copy to crypt",
+                         {"rclone", "--config", config, "copy", place_.plain(), "bench:"}, target);
+    prepare(e, [&] {
+      run_command({"rclone", "--config", config, "config", "create", "bench", "crypt", "remote",
+                   store, "password", "example"});
+    });
+    e.before = [store] { make_empty(store); };
+    return e;
+  }
+
   // restic backup into a repository that is made outside the time.
-  Contender restic(double target) const;
+  Contender restic(double target) const {
+    const fs::path store = folder_ / "restic";
+    const Command restic{"restic",          "-q",      "-r",          store,
+                         "--password-file", password_, "--cache-dir", folder_ / "restic-cache"};
+    const auto with = [&](std::initializer_list<std::string> words) {
+      Command command = restic;
+      command.insert(command.end(), words);
+      return command;
+    };
+    Contender e = place_.contender("restic backup", with({"backup", place_.plain()}), target);
+    e.before = [store, init = with({"init"})] {
+      remove_tree(store);
+      run_command(init);
+    };
+    return e;
+  }
 
  private:
-  void mount_gocryptfs();
+  void mount_gocryptfs() {
+    const fs::path store = folder_ / "gocryptfs";
+    make_empty(store);
+    make_empty(mount_);
+    run_command({"gocryptfs", "-q", "-init", "-passfile", password_, store});
+    run_command({"gocryptfs", "-q", "-nosyslog", "-passfile", password_, store, mount_});
+    mounted_ = true;
+  }
 
   const Workplace& place_;
   fs::path folder_, password_, mount_;
   bool mounted_ = false;
 };
-
-OtherPrograms::OtherPrograms(const Workplace& place)
-    : place_(place),
-      folder_(place.folder() / "programs"),
-      password_(folder_ / "password"),
-      mount_(folder_ / "mounted") {
-  make_empty(folder_);
-  core::write_file(password_, "example\n");
-}
-
-OtherPrograms::~OtherPrograms() {
-  if (!mounted_) return;
-  try {
-    run_command({fusermount(), "-u", mount_});
-  } catch (const std::exception&) {  // the folder stays; there is nobody to tell
-  }
-}
-
-Contender OtherPrograms::age(double target) const {
-  const fs::path identity = folder_ / "age-identity", recipient = folder_ / "age-recipient";
-  const std::string processes = place_.processes();
-  const auto age_of = [&](const std::string& name) {
-    return Command{"age", "-R", recipient, "-o", place_.out() / name, place_.plain() / name};
-  };
-  Command many{"xargs", "-0",      "-a",  place_.list("age names", place_.names()),
-               "-P",    processes, "-I{}"};
-  std::ranges::copy(age_of("{}"), std::back_inserter(many));
-  Contender e = place_.files() == 1
-                    ? place_.contender("age", age_of(place_.names()[0]), target)
-                    : place_.contender("xargs -P" + processes + " age", many, target);
-  if (!in_path("age") || !in_path("age-keygen")) e.missing = "age was not found";
-  prepare(e, [&] {
-    run_command({"age-keygen", "-o", identity});
-    run_command({"age-keygen", "-y", "-o", recipient, identity});
-  });
-  e.before = [&place = place_] {
-    make_empty(place.out());
-    for (const std::string& name : place.names()) {
-      fs::create_directories((place.out() / name).parent_path());
-    }
-  };
-  return e;
-}
-
-Contender OtherPrograms::gocryptfs(double target) {
-  const fs::path copy = mount_ / "copy";
-  Contender e =
-      place_.contender("cp -r into gocryptfs", {"cp", "-r", place_.plain(), copy}, target);
-  if (!in_path("gocryptfs")) e.missing = "gocryptfs was not found";
-  if (!in_path(fusermount())) e.missing = "fusermount3 was not found";
-  prepare(e, [&] {
-    mount_gocryptfs();
-    e.before = [copy] { remove_tree(copy); };
-    e.how += "; " + version_of("gocryptfs");
-  });
-  return e;
-}
-
-void OtherPrograms::mount_gocryptfs() {
-  const fs::path store = folder_ / "gocryptfs";
-  make_empty(store);
-  make_empty(mount_);
-  run_command({"gocryptfs", "-q", "-init", "-passfile", password_, store});
-  run_command({"gocryptfs", "-q", "-nosyslog", "-passfile", password_, store, mount_});
-  mounted_ = true;
-}
-
-Contender OtherPrograms::rclone(double target) const {
-  const fs::path config = folder_ / "rclone.conf", store = folder_ / "rclone";
-  Contender e =
-      place_.contender("rclone copy to crypt",
-                       {"rclone", "--config", config, "copy", place_.plain(), "bench:"}, target);
-  prepare(e, [&] {
-    run_command({"rclone", "--config", config, "config", "create", "bench", "crypt", "remote",
-                 store, "password", "example"});
-  });
-  e.before = [store] { make_empty(store); };
-  return e;
-}
-
-Contender OtherPrograms::restic(double target) const {
-  const fs::path store = folder_ / "restic";
-  const Command restic{"restic",          "-q",      "-r",          store,
-                       "--password-file", password_, "--cache-dir", folder_ / "restic-cache"};
-  const auto with = [&](std::initializer_list<std::string> words) {
-    Command command = restic;
-    command.insert(command.end(), words);
-    return command;
-  };
-  Contender e = place_.contender("restic backup", with({"backup", place_.plain()}), target);
-  e.before = [store, init = with({"init"})] {
-    remove_tree(store);
-    run_command(init);
-  };
-  return e;
-}
 
 constexpr std::uint64_t kMiB = std::uint64_t{1} << 20;
 

@@ -51,27 +51,25 @@ std::uint64_t padded(std::uint64_t bytes) { return (bytes / kBlockBytes + 1) * k
 
 constexpr std::size_t kFilesTried = 32;
 
-struct Ending {
-  crypto::Block iv{}, block{};  // the block before the last, or the IV; the last block
-  std::uint64_t offset = 0;     // of the last block
-};
+// Decrypts the block at an offset in an encrypted file. Before it is the block or the stored IV
+// that it is chained to; the first one of all has the fixed IV. throws: core::SystemError.
+crypto::Block decrypt_block(crypto::CbcCipher& cipher, const Request& request, int file,
+                            std::uint64_t offset, const std::string& what) {
+  crypto::Block iv = request.fixed_iv.value_or(crypto::Block{}), block{};
+  if (offset > 0) core::read_all_at(file, iv.data(), iv.size(), offset - kBlockBytes, what);
+  core::read_all_at(file, block.data(), block.size(), offset, what);
+  cipher.decrypt({.in = block.data(), .out = block.data(), .bytes = kBlockBytes, .iv = &iv});
+  return block;
+}
 
-// throws: core::SystemError.
-std::optional<Ending> ending_of(const Request& request, int directory, const char* name) {
-  const core::Descriptor file = open_entry(directory, name);
+// Returns the offset of the last block; nothing if the size is not one of AES-CBC.
+std::optional<std::uint64_t> last_block_of(const Request& request, const core::Descriptor& file) {
   struct stat status {};
-  if (!file.valid() || fstat(file.get(), &status) != 0) return {};
+  if (!file.valid() || fstat(file.get(), &status) != 0) return std::nullopt;
   const auto bytes = static_cast<std::uint64_t>(status.st_size);
   const std::size_t least = request.fixed_iv ? kBlockBytes : 2 * kBlockBytes;
-  if (!S_ISREG(status.st_mode) || bytes < least || bytes % kBlockBytes != 0) return {};
-  Ending ending{.offset = bytes - kBlockBytes};
-  if (ending.offset > 0) {
-    core::read_all_at(file.get(), ending.iv.data(), kBlockBytes, ending.offset - kBlockBytes, name);
-  } else {
-    ending.iv = *request.fixed_iv;
-  }
-  core::read_all_at(file.get(), ending.block.data(), kBlockBytes, ending.offset, name);
-  return ending;
+  if (!S_ISREG(status.st_mode) || bytes < least || bytes % kBlockBytes != 0) return std::nullopt;
+  return bytes - kBlockBytes;
 }
 
 struct Tried {
@@ -87,17 +85,14 @@ Tried try_endings(const Request& request, const Tree& tree, int root) {
   for (std::size_t i = 0; i < tree.files.size() && tried.files < kFilesTried; i += step) {
     const TreeFile& file = tree.files[i];
     try {
-      const core::SharedDescriptor directory = directories.open(file.directory);
-      std::optional<Ending> ending = ending_of(request, directory->get(), tree.name(file.name_at));
-      if (!ending) continue;
-      crypto::Block plain;
-      cipher.decrypt({.in = ending->block.data(),
-                      .out = plain.data(),
-                      .bytes = kBlockBytes,
-                      .iv = &ending->iv});
+      const char* const name = tree.name(file.name_at);
+      const core::Descriptor opened = open_entry(directories.open(file.directory)->get(), name);
+      const std::optional<std::uint64_t> last = last_block_of(request, opened);
+      if (!last) continue;
+      const crypto::Block plain = decrypt_block(cipher, request, opened.get(), *last, name);
       ++tried.files;
       tried.legal += crypto::unpad_pkcs7(plain) >= 0;
-      tried.offset = ending->offset;
+      tried.offset = *last;
     } catch (const core::SystemError&) {
       continue;  // it is told when its turn comes
     }
@@ -171,43 +166,30 @@ void CbcFormat::prepare_to_encrypt(CbcTask& task) {
   }
 }
 
-// Decrypts the block at an offset behind the stored IV. iv: of the file.
-crypto::Block CbcFormat::decrypt_block(int file, crypto::Block iv, std::uint64_t stored,
-                                       std::uint64_t at, const std::string& what) {
-  crypto::Block block{};
-  if (at > 0) core::read_all_at(file, iv.data(), iv.size(), stored + at - kBlockBytes, what);
-  core::read_all_at(file, block.data(), block.size(), stored + at, what);
-  cipher_.decrypt({.in = block.data(), .out = block.data(), .bytes = kBlockBytes, .iv = &iv});
-  return block;
-}
-
 // Whether an output's first and last block are those of the input with this key.
 bool CbcFormat::is_encrypted(CbcTask& task, int output) {
-  const std::uint64_t stored = stored_iv_bytes(task);
-  crypto::Block iv{};
-  if (stored == 0) {
-    iv = *task.job().request.fixed_iv;
-  } else {
-    core::read_all_at(output, iv.data(), iv.size(), 0, task.path());
-  }
+  const Request& request = task.job().request;
   for (const std::uint64_t at : {std::uint64_t{0}, padded(task.bytes_) - kBlockBytes}) {
     crypto::Block plain;
     const std::size_t size =
         core::read_all_at(task.in(), plain.data(), plain.size(), at, task.path());
     if (size < kBlockBytes) crypto::pad_pkcs7(plain.data(), size);
-    if (decrypt_block(output, iv, stored, at, task.path()) != plain) return false;
+    if (decrypt_block(cipher_, request, output, stored_iv_bytes(task) + at, task.path()) != plain) {
+      return false;
+    }
   }
   return true;
 }
 
 // Whether an output has the size and the end that the last blocks of the input give.
 bool CbcFormat::ends_like(CbcTask& task, int output) {
-  const std::uint64_t stored = stored_iv_bytes(task), padding = task.bytes_ - kBlockBytes;
+  const std::uint64_t padding = task.bytes_ - kBlockBytes;
   const std::size_t full = padding == 0 ? 0 : kBlockBytes;  // bytes of the block before, if any
   std::array<std::byte, 2 * kBlockBytes> end;
   for (std::size_t i = 0; i <= full; i += kBlockBytes) {
     const crypto::Block block =
-        decrypt_block(task.in(), task.iv_, stored, padding - full + i, task.path());
+        decrypt_block(cipher_, task.job().request, task.in(),
+                      stored_iv_bytes(task) + padding - full + i, task.path());
     std::ranges::copy(block, end.begin() + static_cast<std::ptrdiff_t>(i));
   }
   const std::ptrdiff_t size = crypto::unpad_pkcs7(std::span(end).first(full + kBlockBytes));

@@ -77,8 +77,6 @@ class CbcFormat : public Format {
   void write_slice(OpenFile& file);
   bool is_encrypted(CbcTask& task, int output);
   bool ends_like(CbcTask& task, int output);
-  crypto::Block decrypt_block(int file, crypto::Block iv, std::uint64_t stored, std::uint64_t at,
-                              const std::string& what);
   void decrypt_group(CbcTask& task, std::uint64_t first, std::size_t bytes, crypto::Block& iv);
 
   const bool encrypts_;

@@ -53,11 +53,11 @@ class UnitLedger : public UnitSource {
         mail_(mail),
         silence_limit_s_(silence_limit_s),
         queue_(plan.units.size()),
-        workers_(static_cast<std::size_t>(ranks)),
+        ranks_(static_cast<std::size_t>(ranks)),
         directories_(job),
         format_(make_format(job, engine)) {
     std::iota(queue_.begin(), queue_.end(), std::size_t{0});
-    workers_[0].left = true;
+    ranks_[0].left = true;
   }
 
   // Of the threads of this rank. Null also if units may come back later: see is_over().
@@ -96,7 +96,7 @@ class UnitLedger : public UnitSource {
   bool is_over() {
     if (problem_) std::rethrow_exception(problem_);
     const std::lock_guard lock(mutex_);
-    return std::ranges::all_of(workers_, &Worker::left);
+    return std::ranges::all_of(ranks_, &RemoteRank::left);
   }
 
   bool has_units() {
@@ -110,7 +110,7 @@ class UnitLedger : public UnitSource {
     remarks_.push_back(why);
     std::this_thread::sleep_for(kGrace);
     const std::lock_guard lock(mutex_);
-    for (Worker& worker : workers_) {
+    for (RemoteRank& worker : ranks_) {
       worker.left = true;
       take_back(worker);
     }
@@ -123,7 +123,7 @@ class UnitLedger : public UnitSource {
 
  private:
   using Clock = std::chrono::steady_clock;
-  struct Worker {
+  struct RemoteRank {
     Clock::time_point heard = Clock::now();
     std::set<std::size_t> units;
     unsigned wants = 0;
@@ -192,7 +192,7 @@ class UnitLedger : public UnitSource {
 
   void take_report(int rank, const Report& report) {
     const std::lock_guard lock(mutex_);
-    Worker& worker = workers_[static_cast<std::size_t>(rank)];
+    RemoteRank& worker = ranks_[static_cast<std::size_t>(rank)];
     worker.heard = Clock::now();
     job_.bytes_done += report.bytes_done - std::exchange(worker.bytes_done, report.bytes_done);
     job_.files_unlisted +=
@@ -219,7 +219,7 @@ class UnitLedger : public UnitSource {
     }
   }
 
-  void take_back(Worker& worker) {
+  void take_back(RemoteRank& worker) {
     for (const std::size_t unit : std::exchange(worker.units, {})) {
       job_.replaces = true;  // files may have been committed, and not reported
       if (plan_.units[unit].pieces > 1) {
@@ -251,8 +251,8 @@ class UnitLedger : public UnitSource {
     if (silence_limit_s_ <= 0) return;
     const std::chrono::duration<double> limit(silence_limit_s_);
     const std::lock_guard lock(mutex_);
-    for (std::size_t rank = 1; rank < workers_.size(); ++rank) {
-      Worker& worker = workers_[rank];
+    for (std::size_t rank = 1; rank < ranks_.size(); ++rank) {
+      RemoteRank& worker = ranks_[rank];
       if (worker.left || Clock::now() - worker.heard < limit) continue;
       remarks_.push_back(fmt::format("rank {} has been silent for {:g} s", rank, silence_limit_s_));
       lost_ = worker.left = true;
@@ -263,23 +263,23 @@ class UnitLedger : public UnitSource {
   void give() {
     if (job_.stop) {
       if (std::exchange(told_stop_, true)) return;
-      for (std::size_t rank = 1; rank < workers_.size(); ++rank) {
-        if (!workers_[rank].left) {
+      for (std::size_t rank = 1; rank < ranks_.size(); ++rank) {
+        if (!ranks_[rank].left) {
           mail_.post(static_cast<int>(rank), kWorkTag, encode(Work{.units = {}, .stop = true}));
         }
       }
       return;
     }
     const std::lock_guard lock(mutex_);
-    for (std::size_t rank = 1; rank < workers_.size(); ++rank) {
-      Worker& worker = workers_[rank];
+    for (std::size_t rank = 1; rank < ranks_.size(); ++rank) {
+      RemoteRank& worker = ranks_[rank];
       if (worker.wants > 0 && !worker.left) give(static_cast<int>(rank), worker);
     }
   }
 
   // Much of what is left to a rank while there is much, little at the end. Pieces keep files open.
-  void give(int rank, Worker& worker) {
-    const std::size_t share = queue_.size() / (4 * workers_.size());
+  void give(int rank, RemoteRank& worker) {
+    const std::size_t share = queue_.size() / (4 * ranks_.size());
     // A rank may want more than others get: it has many threads.
     const std::size_t most =
         std::max<std::size_t>(worker.wants, std::min<std::size_t>(share, kMostGiven));
@@ -306,7 +306,7 @@ class UnitLedger : public UnitSource {
   bool told_stop_ = false, lost_ = false, unreachable_ = false;
   std::mutex mutex_;  // of what follows
   std::deque<std::size_t> queue_;
-  std::vector<Worker> workers_;  // by rank; that of rank 0 has left
+  std::vector<RemoteRank> ranks_;  // by rank; that of rank 0 has left
   std::map<std::uint32_t, OpenFile> files_;
   Directories directories_;
   const std::unique_ptr<Format> format_;  // opens files

@@ -96,7 +96,7 @@ CopySampler::CopySampler(const Tree& tree, const Plan& plan, int in_root, int to
       to_(std::make_shared<const core::Descriptor>(fcntl(to, F_DUPFD_CLOEXEC, 0))) {}
 
 // Spread over the unit, as sizes may go with names.
-std::vector<CopySampler::Part> CopySampler::parts_of(const Unit& unit) const {
+std::vector<CopySampler::CopiedPart> CopySampler::parts_of(const Unit& unit) const {
   if (is_large(tree_, unit)) {
     const std::uint64_t all = bytes_of(unit, tree_, plan_);
     const std::uint64_t part = std::max(all / kPartOfPiece, kSmallestPart);
@@ -104,7 +104,7 @@ std::vector<CopySampler::Part> CopySampler::parts_of(const Unit& unit) const {
   }
   if (unit.files < kFewestFiles) return {};
   const std::uint32_t count = std::max<std::uint32_t>(1, unit.files / kPartOfFiles);
-  std::vector<Part> parts;
+  std::vector<CopiedPart> parts;
   for (std::uint32_t i = 0; i < count; ++i) {
     const std::uint32_t file = unit.first_file + (2 * i + 1) * unit.files / (2 * count);
     parts.push_back({file, 0, tree_.files[file].bytes});
@@ -112,9 +112,9 @@ std::vector<CopySampler::Part> CopySampler::parts_of(const Unit& unit) const {
   return parts;
 }
 
-double CopySampler::amount_of(const Unit& unit, const std::vector<Part>& parts) const {
+double CopySampler::amount_of(const Unit& unit, const std::vector<CopiedPart>& parts) const {
   double amount = is_large(tree_, unit) ? 0 : kBytesOfFile * static_cast<double>(parts.size());
-  for (const Part& part : parts) amount += static_cast<double>(part.bytes);
+  for (const CopiedPart& part : parts) amount += static_cast<double>(part.bytes);
   return amount;
 }
 
@@ -125,7 +125,7 @@ double CopySampler::amount_of(const Unit& unit) const {
 
 // What is written is random: the temporary copies must hold nothing that anyone wants to keep
 // secret, whatever becomes of them.
-void CopySampler::copy_part(int in, int out, Part part) {
+void CopySampler::copy_part(int in, int out, CopiedPart part) {
   for (std::uint64_t at = 0; at < part.bytes;) {
     const auto want =
         static_cast<std::size_t>(std::min<std::uint64_t>(part.bytes - at, kCopyBytes));
@@ -138,7 +138,7 @@ void CopySampler::copy_part(int in, int out, Part part) {
 
 // Opening and making counts for whole files only, as one piece of many opens and makes nothing;
 // removing the copies is no part of copying.
-double CopySampler::copy(const Unit& unit, const std::vector<Part>& parts) {
+double CopySampler::copy(const Unit& unit, const std::vector<CopiedPart>& parts) {
   if (!random_.data()) {
     in_.reserve(kCopyBytes);
     random_.reserve(kCopyBytes);
@@ -147,7 +147,7 @@ double CopySampler::copy(const Unit& unit, const std::vector<Part>& parts) {
   const core::SharedDescriptor from = directories_.open(tree_.files[parts.front().file].directory);
   std::vector<std::unique_ptr<core::OutputFile>> copies;
   double seconds = 0;
-  for (const Part& part : parts) {
+  for (const CopiedPart& part : parts) {
     const TreeFile& file = tree_.files[part.file];
     const double opens = pairs_.now();
     const core::Descriptor in = open_entry(from->get(), tree_.name(file.name_at));
@@ -162,7 +162,7 @@ double CopySampler::copy(const Unit& unit, const std::vector<Part>& parts) {
 
 void CopySampler::before(const Unit& unit) {
   pair_ = {.at = pairs_.now()};
-  const std::vector<Part> parts = failed_ ? std::vector<Part>{} : parts_of(unit);
+  const std::vector<CopiedPart> parts = failed_ ? std::vector<CopiedPart>{} : parts_of(unit);
   const double amount = amount_of(unit, parts);
   if (!parts.empty() && budget_.allows(amount)) {
     try {

@@ -71,17 +71,17 @@ class CopySampler {
   void after(const Unit& unit, bool whole);
 
  private:
-  struct Part {
+  struct CopiedPart {
     std::uint32_t file;
     std::uint64_t offset, bytes;
   };
   // The parts to copy before the unit, and what they amount to.
-  std::vector<Part> parts_of(const Unit& unit) const;
-  double amount_of(const Unit& unit, const std::vector<Part>& parts) const;
+  std::vector<CopiedPart> parts_of(const Unit& unit) const;
+  double amount_of(const Unit& unit, const std::vector<CopiedPart>& parts) const;
   double amount_of(const Unit& unit) const;
   // Returns the seconds that copying took. throws: core::SystemError.
-  double copy(const Unit& unit, const std::vector<Part>& parts);
-  void copy_part(int in, int out, Part part);
+  double copy(const Unit& unit, const std::vector<CopiedPart>& parts);
+  void copy_part(int in, int out, CopiedPart part);
 
   const Tree& tree_;
   const Plan& plan_;

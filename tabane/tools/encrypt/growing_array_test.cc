@@ -1,8 +1,8 @@
-#include "tabane/tools/encrypt/growing_array.h"
-
 #include <gtest/gtest.h>
 
 #include <numeric>
+
+#include "tabane/tools/encrypt/tree.h"
 
 namespace tabane::encrypt {
 namespace {

@@ -195,7 +195,7 @@ std::vector<Failure> list_manifest(const Request& request, const Hooks& hooks,
   if (!request.is_sealed()) throw core::UsageError("--list takes a tree of aes-256-gcm");
   const Places places = look_at_root(request);
   hooks.places_are_fit();
-  KeyRing keys(opening_keys(request), limits_of(request), hooks.stop_requested);
+  KeyRing keys = ring_of(request, hooks);
   std::unique_ptr<TreeManifest> manifest;
   ManifestSummary all;
   std::vector<Failure> failures;

@@ -26,7 +26,6 @@
 #include "tabane/tools/encrypt/places.h"
 #include "tabane/tools/encrypt/plan.h"
 #include "tabane/tools/encrypt/run_keys.h"
-#include "tabane/tools/encrypt/stream_job.h"
 #include "tabane/tools/encrypt/threads.h"
 #include "tabane/tools/encrypt/tree.h"
 #include "tabane/tools/encrypt/tree_home.h"
@@ -57,7 +56,7 @@ std::unique_ptr<crypto::DeviceAes> open_device(const Request& request, const Hoo
 
 // Of the CPU. With few bytes, the self-test of intel-ipsec-mb takes longer than what it gains.
 crypto::Engine engine_for(const Request& request, const Places& places) {
-  const bool is_small = places.shape != Shape::stream && places.tree.bytes() < kLargeBytes;
+  const bool is_small = places.input_kind != InputKind::stream && places.tree.bytes() < kLargeBytes;
   const bool is_free = request.engine == crypto::Engine::automatic;
   return is_free && is_small ? crypto::Engine::openssl : crypto::cpu_engine(request.engine);
 }
@@ -99,7 +98,7 @@ JobReport describe(const Request& request, const Places& places, crypto::Engine 
   outcome.files_total = tree.files.size();
   outcome.bytes_total = tree.bytes();
   outcome.directories = tree.directories.size();
-  const bool keeps_links = request.seals() && places.shape == Shape::tree;
+  const bool keeps_links = request.seals() && places.input_kind == InputKind::tree;
   (keeps_links ? outcome.links : outcome.symlinks) = tree.links.size();
   outcome.special = tree.specials.size();
   const bool takes_what_is_named = !request.selection.paths().empty();
@@ -135,9 +134,9 @@ class FilesJob {
         ranks_(ranks),
         places_(std::move(places)),
         in_root_(places_.in_root.get()),
-        is_tree_(places_.shape == Shape::tree),
+        is_tree_(places_.input_kind == InputKind::tree),
         engine_(engine),
-        keys_(opening_keys(request), limits_of(request), hooks.stop_requested),
+        keys_(ring_of(request, hooks)),
         outcome_(describe(request, places_, engine)) {}
 
   // scan_seconds: what the scan took.
@@ -399,7 +398,7 @@ JobReport run_job(const Request& request, const Hooks& hooks, comm::Comm* comm) 
   const crypto::Engine engine = engine_for(request, places);
   hooks.places_are_fit();
   const std::chrono::duration<double> scan = Clock::now() - from;
-  if (places.shape == Shape::stream) {
+  if (places.input_kind == InputKind::stream) {
     const Traced traced(hooks.trace, "stream");
     return run_stream(request, places, engine, hooks);
   }

@@ -44,11 +44,11 @@ void share_arrays(auto& tree, comm::Comm& ranks) {
 
 constexpr std::size_t kBlock = kTreeKeyBytes;
 
-struct Head {
+struct SecretsHead {
   std::uint32_t has_key = 0, has_tree_key = 0;
   std::uint64_t identities = 0, passphrase_bytes = 0, unused = 0;
 };
-static_assert(sizeof(Head) == kBlock);
+static_assert(sizeof(SecretsHead) == kBlock);
 
 // Blocks cannot change places: each is wrapped for a name of its own.
 TreeId name_of_block(std::uint64_t number) {
@@ -118,10 +118,10 @@ Tree receive_tree(comm::Comm& ranks) {
 RankSecrets::RankSecrets(const Request& request, const TreeKey* tree)
     : memory_(kBlock *
               (3 + request.identities.size() + blocks_of(request.passphrase.bytes().size()))) {
-  const Head head{.has_key = request.has_key,
-                  .has_tree_key = tree != nullptr,
-                  .identities = request.identities.size(),
-                  .passphrase_bytes = request.passphrase.bytes().size()};
+  const SecretsHead head{.has_key = request.has_key,
+                         .has_tree_key = tree != nullptr,
+                         .identities = request.identities.size(),
+                         .passphrase_bytes = request.passphrase.bytes().size()};
   std::byte* at = memory_.bytes().data();
   const auto put = [&](const void* from, std::size_t bytes) {
     if (bytes > 0) std::memcpy(at, from, bytes);
@@ -160,7 +160,7 @@ std::vector<Slot> RankSecrets::wrap(const crypto::X25519Public& recipient) const
 }
 
 std::optional<TreeKey> RankSecrets::unpack(Request& request) const {
-  Head head;
+  SecretsHead head;
   const std::span<const std::byte> all = memory_.bytes();
   if (all.size() < 3 * kBlock) throw core::Error("rank 0 has sent no keys");
   std::memcpy(&head, all.data(), sizeof head);

@@ -45,7 +45,7 @@ std::string text_of(const TreeDifference& difference) {
 void TreeWalk::enter(std::uint32_t directory) {
   // Returns the range of those that lie in the directory, and goes behind it.
   const auto range = [](std::uint32_t& at, std::size_t end, const auto& lies_here) {
-    Range found{at, at};
+    Siblings found{at, at};
     while (found.end < end && lies_here(found.end)) ++found.end;
     at = found.end;
     return found;
@@ -68,8 +68,8 @@ void TreeWalk::enter(std::uint32_t directory) {
 bool TreeWalk::step() {
   Level& level = levels_.back();
   const char* first = nullptr;
-  Range* from = nullptr;
-  const auto consider = [&](Range& range, EntryKind kind, const auto& entries) {
+  Siblings* from = nullptr;
+  const auto consider = [&](Siblings& range, EntryKind kind, const auto& entries) {
     if (range.at == range.end) return;
     const char* name = tree_.name(entries[range.at].name_at);
     if (first != nullptr && std::strcmp(name, first) >= 0) return;

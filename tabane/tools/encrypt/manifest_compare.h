@@ -63,13 +63,13 @@ class TreeWalk {
   const std::string& path() const { return path_; }
 
  private:
-  struct Range {
+  struct Siblings {
     std::uint32_t at = 0, end = 0;
   };
   struct Level {
     std::uint32_t directory;
     std::size_t path_bytes;  // with the '/' behind it
-    Range children, files, links;
+    Siblings children, files, links;
   };
 
   void enter(std::uint32_t directory);

@@ -143,7 +143,7 @@ bool is_root_of_sealed_tree(int directory) {
 bool is_output(const fs::path& path, const Places& places) {
   if (places.out_path.empty()) return false;
   fs::path out = places.out_path;
-  if (places.shape != Shape::tree) out /= places.output_name;
+  if (places.input_kind != InputKind::tree) out /= places.output_name;
   return path.filename() == out.filename() &&
          places_of_output(path.parent_path()) == places_of_output(out.parent_path());
 }
@@ -309,7 +309,7 @@ void place_single_output(const Request& request, const struct stat& in, const fs
 }
 
 void place_standard_input(const Request& request, const struct stat& in, Places& places) {
-  places.shape = Shape::stream;
+  places.input_kind = InputKind::stream;
   if (request.direction != Direction::verify) place_single_output(request, in, "", places);
 }
 
@@ -323,7 +323,7 @@ void place_file(const Request& request, const struct stat& status, Places& place
         "IN ({}) is a file; --xattrs and PATH need the manifest of a sealed tree", request.in);
   }
   const fs::path in = fs::canonical(request.in);
-  places.shape = Shape::file;
+  places.input_kind = InputKind::file;
   places.in_path = in.parent_path();
   places.in_root.reset(open(in.parent_path().c_str(), kDirectory));
   if (!places.in_root.valid()) throw core::SystemError("open", in.parent_path().string(), errno);

@@ -14,7 +14,7 @@ namespace tabane::encrypt {
 
 class JobLock;
 
-enum class Shape { tree, file, stream };  // of IN
+enum class InputKind { tree, file, stream };  // of IN
 
 struct Places {
   Tree tree;  // the plain one, or what a scan found; of a single file or a stream: of that alone
@@ -27,7 +27,7 @@ struct Places {
   std::string output_name;                 // of a single file
   std::optional<core::OutputPath> stream;  // that a single file goes to; then there is no directory
   std::string out_path;                    // the directory that outputs go to
-  Shape shape = Shape::tree;
+  InputKind input_kind = InputKind::tree;
 };
 
 // Opens and scans the input, and refuses impossible requests. throws: as run_job().

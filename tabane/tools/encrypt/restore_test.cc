@@ -197,7 +197,7 @@ TEST_F(Listing, OfAMillionEntriesTakesNoMemoryForThem) {
   constexpr std::uint64_t kEntries = 1'000'000;
   seal();
   const Request r = listing();
-  KeyRing keys(opening_keys(r));
+  KeyRing keys = ring_of(r);
   const core::Descriptor there = core::open_directory(sealed);
   const TreeSeal seal = *seal_of_files(scan(there.get(), {}), there.get(), keys);
   ManifestFileWriter manifest(

@@ -154,18 +154,16 @@ void require_recipients(const Request& request, const TreeSeal& seal) {
 
 }  // namespace
 
-OpeningKeys opening_keys(const Request& request) {
+KeyRing ring_of(const Request& request, const Hooks& hooks) {
   OpeningKeys keys{.key = nullptr, .passphrase = nullptr, .identities = request.identities};
   if (!request.passphrase.empty()) {
     keys.passphrase = &request.passphrase;
   } else if (request.has_key) {
     keys.key = &request.key;
   }
-  return keys;
-}
-
-DerivationLimits limits_of(const Request& request) {
-  return request.allow_costly_passphrase ? DerivationLimits::none() : DerivationLimits{};
+  return KeyRing(keys,
+                 request.allow_costly_passphrase ? DerivationLimits::none() : DerivationLimits{},
+                 hooks.stop_requested);
 }
 
 TreeSeal seal_of_new_tree(const Request& request, KeyRing& keys) {

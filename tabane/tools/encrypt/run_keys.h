@@ -10,9 +10,9 @@
 
 namespace tabane::encrypt {
 
-// What the request was given to open with, where a passphrase goes before a key.
-OpeningKeys opening_keys(const Request& request);
-DerivationLimits limits_of(const Request& request);
+// What the request was given to open with, where a passphrase goes before a key. Both live as long
+// as the ring.
+KeyRing ring_of(const Request& request, const Hooks& hooks = {});
 
 // What a job of encryption seals with: the keys of a tree that was not there before, for those whom
 // the request names. throws, all: core::Error if the keys are not those of what is in OUT;

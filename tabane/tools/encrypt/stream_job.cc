@@ -1,5 +1,5 @@
-#include "tabane/tools/encrypt/stream_job.h"
-
+// A job on standard input.
+#include <fmt/format.h>
 #include <poll.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -14,7 +14,9 @@
 #include "tabane/core/output_file.h"
 #include "tabane/crypto/secret.h"
 #include "tabane/tools/encrypt/chunk_stream.h"
+#include "tabane/tools/encrypt/job.h"
 #include "tabane/tools/encrypt/outputs.h"
+#include "tabane/tools/encrypt/places.h"
 #include "tabane/tools/encrypt/run_keys.h"
 
 namespace tabane::encrypt {
@@ -184,7 +186,7 @@ void open_input(const OpenedHeader& opened, crypto::Engine engine, StandardInput
 }
 
 void work(const Request& request, const Places& places, const Hooks& hooks, JobReport& outcome) {
-  KeyRing keys(opening_keys(request), limits_of(request), hooks.stop_requested);
+  KeyRing keys = ring_of(request, hooks);
   StandardInput input(hooks);
   std::optional<TreeSeal> seal;
   std::optional<OpenedHeader> opened;

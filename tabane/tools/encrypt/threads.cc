@@ -89,9 +89,9 @@ class Queue {
 };
 
 // What one thread does: units, file by file, in the job's format.
-class Worker {
+class JobThread {
  public:
-  Worker(JobState& job, Queue& queue, crypto::Engine engine, Trace* trace, CopyPairs* copies)
+  JobThread(JobState& job, Queue& queue, crypto::Engine engine, Trace* trace, CopyPairs* copies)
       : job_(job),
         queue_(queue),
         trace_(trace),
@@ -199,7 +199,7 @@ void run_job_threads(JobState& job, const Plan& plan, crypto::Engine engine, con
                      std::ranges::all_of(plan.units, [](const Unit& u) { return u.pieces == 1; });
   const auto work = [&] {
     if (parts) unshare(CLONE_FILES);
-    Worker(job, queue, engine, hooks.trace, copies).work();
+    JobThread(job, queue, engine, hooks.trace, copies).work();
   };
   run_threads(job, plan, work, hooks, source);
 }

@@ -162,7 +162,7 @@ void work(Request& request, const Start& start, const Trees& trees, const RankSe
   const core::Descriptor in = open_directory(start.in);
   const core::Descriptor out = start.out.empty() ? core::Descriptor() : open_out(start);
   std::optional<TreeKey> tree_key = secrets.unpack(request);
-  KeyRing keys(opening_keys(request), limits_of(request), hooks.stop_requested);
+  KeyRing keys = ring_of(request, hooks);
   if (tree_key) keys.set_tree(start.tree, copy_of(*tree_key));
   const bool seals = tree_key && !start.slots.empty();
   const auto manifest = manifest_of(request, start, seals ? out.get() : in.get(), trees.tree, keys);
