@@ -14,7 +14,7 @@ compile = @cmake/announce.sh $(JOBS) "$(1)" "$(2)"; \
   cmake --build build --parallel $(JOBS) $(1:%=--target %)
 
 .PHONY: build help setup survey study test tsan mutants bench lint new-study new-tool install \
-  package test-package test-slurm docs clean
+  package test-package python docs clean
 .NOTPARALLEL:
 
 build: ## build the program and the libraries (default)
@@ -26,7 +26,7 @@ help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' Makefile
 
 setup: ## install the packages for everything
-	$(call setup,survey study test bench package docs)
+	$(call setup,survey study test bench package python docs)
 
 survey: ## find this machine's limits, write tabane-report/ (ARGS=--quick: shorter)
 	$(call setup,survey)
@@ -98,11 +98,9 @@ test-package: ## try them in fresh Debians and an Ubuntu (as root)
 	$(call setup,package)
 	packaging/try.sh
 
-test-slurm: ## run jobs on a Slurm of two nodes in namespaces (as root)
-	$(call setup,survey slurm)
-	$(call configure)
-	$(call compile)
-	python3 tests/slurm/slurm_test.py build/tabane build/lib || [ $$? -eq 77 ]
+python: ## make the wheel of `pip install .`, and run its example in a fresh environment
+	$(call setup,survey python)
+	python/wheel_test.sh
 
 docs: ## make the documents as pages that open offline, in build/site/
 	$(call setup,survey docs)
@@ -110,5 +108,5 @@ docs: ## make the documents as pages that open offline, in build/site/
 	$(call compile,tabane_documents)
 	docs/site/make.py build build/site
 
-clean: ## remove build/, build-tsan/ and build-package/
-	cmake -E rm -rf build build-tsan build-package
+clean: ## remove build/ and all build-*/
+	cmake -E rm -rf build build-tsan build-package build-wheel

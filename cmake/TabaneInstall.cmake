@@ -57,7 +57,7 @@ install(FILES ${generated}/tabane.fish
         DESTINATION ${CMAKE_INSTALL_DATADIR}/fish/vendor_completions.d)
 # As they lie in the sources, so that their links hold.
 file(GLOB_RECURSE documents CONFIGURE_DEPENDS RELATIVE ${PROJECT_SOURCE_DIR} docs/*.md
-     docs/*.json packaging/*.md tabane/*.md)
+     docs/*.json packaging/*.md python/*.md tabane/*.md)
 foreach(document IN LISTS documents ITEMS README.md GLOSSARY.md LICENSE)
   get_filename_component(folder ${document} DIRECTORY)
   install(FILES ${document} DESTINATION ${CMAKE_INSTALL_DOCDIR}/${folder} COMPONENT doc)

@@ -17,7 +17,7 @@ from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
 SOURCE = HERE.parent.parent
-FOLDERS = ("", "docs/", "examples/", "packaging/", "tabane/**/")
+FOLDERS = ("", "docs/", "examples/", "packaging/", "python/", "tabane/**/")
 PARTS = {"index.html": "tabane", "manual.html": "Manual", "reference/index.html": "C++",
          "GLOSSARY.html": "Glossary", "docs/design.html": "Design", "CHANGELOG.html": "Changes"}
 
