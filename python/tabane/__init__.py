@@ -21,7 +21,7 @@ import subprocess
 import threading
 import traceback
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, NoReturn, TypeVar
 
 from ._team import LostError, TaskError, UsageError
 from ._team import Team as _Team
@@ -42,12 +42,7 @@ Result = TypeVar("Result")
 class ProgramError(RuntimeError):
     """The program tabane has failed; the text is what it says."""
 
-    def __init__(self, text: str, exit_status: int) -> None:
-        super().__init__(text, exit_status)
-        self.exit_status = exit_status
-
-    def __str__(self) -> str:
-        return str(self.args[0])
+    exit_status = 1
 
 
 class Record(dict[str, Any]):
@@ -222,11 +217,9 @@ class Team:
             results = self._last.map(len(items), task)
         except TaskError:
             failures.raise_first()
-            raise
         finally:
             if frozen:
                 gc.unfreeze()
-            failures.close()
         return [pickle.loads(result) for result in results]
 
     @property
@@ -239,7 +232,7 @@ class _Failures:
     """Exceptions of tasks: a file to which all processes append whole ones."""
 
     def __init__(self) -> None:
-        self._file = os.memfd_create("tabane failures")
+        self._file = open(os.memfd_create("tabane failures"), "rb+", buffering=0)
         fcntl.fcntl(self._file, fcntl.F_SETFL, os.O_APPEND)
 
     def add(self, error: BaseException, task: int) -> None:
@@ -250,16 +243,12 @@ class _Failures:
             pickle.loads(data)
         except Exception:  # of a class that pickle cannot make again
             data = pickle.dumps((TaskError(f"task {task} failed: {error!r}"), text))
-        os.write(self._file, data)
+        self._file.write(data)
 
-    def raise_first(self) -> None:
-        data = os.pread(self._file, os.fstat(self._file).st_size, 0)
-        if data:
-            error, text = pickle.loads(data)
-            raise error from TaskError(text)
-
-    def close(self) -> None:
-        os.close(self._file)
+    def raise_first(self) -> NoReturn:
+        self._file.seek(0)
+        error, text = pickle.load(self._file)
+        raise error from TaskError(text)
 
 
 def _told(verb: str, *words: Any, _good: tuple[int, ...] = (0,), **options: Any) -> dict[str, Any]:
@@ -268,7 +257,9 @@ def _told(verb: str, *words: Any, _good: tuple[int, ...] = (0,), **options: Any)
     done = subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, text=True,
                           check=False)
     if done.returncode not in _good:
-        raise ProgramError(done.stderr.strip(), done.returncode)
+        error = ProgramError(done.stderr.strip())
+        error.exit_status = done.returncode
+        raise error
     return json.loads(done.stdout)
 
 
