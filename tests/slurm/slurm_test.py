@@ -27,7 +27,8 @@ CONTROLLER, *NODES = range(3)
 DOCUMENT = HERE.parents[1] / "docs/clusters.md"
 SMALLER = {"40000": "200", "=16": "=2",
            "tabane survey": "tabane survey --quick --only clock.tick_rate"}
-PLACES = (f"PATH={pathlib.Path(TABANE).parent}:{os.environ['PATH']}",)
+PIPES = {"stdin": subprocess.DEVNULL, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
+WITH_TABANE = f"PATH={pathlib.Path(TABANE).parent}:{os.environ['PATH']}"
 SETTINGS = """\
 ClusterName=tabane
 SlurmctldHost={controller}({address})
@@ -152,9 +153,6 @@ class OnSlurm(Case):
     def both(self):
         return self.srun("--nodes=2", "--ntasks=4", "--mpi=pmix")
 
-    def one_cpu(self):
-        return self.srun("--ntasks=1", "--cpus-per-task=1")
-
     def run_verb(self, verb, *arguments, **options):
         self.tool = verb
         return self.run_tool(*arguments, **options)
@@ -208,7 +206,7 @@ class Ranks(OnSlurm):
 class OneCpu(OnSlurm):
     def test_is_all_that_a_task_takes(self):
         self.write_tree(40, 1_000_000)
-        one = {"before": self.one_cpu()}
+        one = {"before": self.srun("--ntasks=1", "--cpus-per-task=1")}
         self.assertEqual(1, self.told_by("linpack", "-n", 8, **one)["ranks"])
         told = self.told_by("encrypt", "--key-file", "my.key", "in", "sealed", **one)
         self.assertEqual(1, told["threads"])
@@ -231,10 +229,9 @@ class Batch(OnSlurm):
     def submit(self, script):
         """Runs it as a job, to its end; its number."""
         self.file("job", script)
-        done = subprocess.run(self.cluster.on_controller("env", *PLACES, f"SCRATCH={self.folder}",
-                                                         "sbatch", "--wait", "--parsable", "job"),
-                              cwd=self.folder, capture_output=True, text=True, timeout=200,
-                              check=False)
+        submit = self.cluster.on_controller("env", WITH_TABANE, f"SCRATCH={self.folder}", "sbatch",
+                                            "--wait", "--parsable", "job")
+        done = subprocess.run(submit, cwd=self.folder, text=True, timeout=200, check=False, **PIPES)
         said = [file.read_text() for file in self.folder.glob("slurm-*.out")]
         self.assertEqual(0, done.returncode, done.stderr + "".join(said))
         return done.stdout.strip()
@@ -255,20 +252,18 @@ class Batch(OnSlurm):
         self.write_tree(4, 1000)
         (self.folder / "in").rename(self.folder / "results")
         hosts = self.folder / self.file("hosts", "localhost\nlocalhost\n")
+        elsewhere = ("env", WITH_TABANE, f"PBS_O_WORKDIR={self.folder}", f"PBS_NODEFILE={hosts}",
+                     f"LSB_DJOB_HOSTFILE={hosts}", "OMPI_ALLOW_RUN_AS_ROOT=1",
+                     "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1")
         for script in scripts:
             for large, small in SMALLER.items():
                 script = script.replace(large, small)
             (self.folder / "linpack.json").unlink(missing_ok=True)
             with self.subTest(script):
-                if "#SBATCH" in script:
-                    job = self.submit(script)
-                else:
-                    job = None
-                    subprocess.run(["env", *PLACES, f"PBS_O_WORKDIR={self.folder}",
-                                    f"PBS_NODEFILE={hosts}", f"LSB_DJOB_HOSTFILE={hosts}",
-                                    "OMPI_ALLOW_RUN_AS_ROOT=1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1",
-                                    "bash", "-ec", script], cwd=self.folder, check=True, timeout=60,
-                                   capture_output=True)
+                job = self.submit(script) if "#SBATCH" in script else None
+                if job is None:
+                    subprocess.run([*elsewhere, "bash", "-ec", script], cwd=self.folder, check=True,
+                                   timeout=60, **PIPES)
                 if "linpack" in script:
                     told = json.loads((self.folder / "linpack.json").read_text())
                     self.assertEqual((4 if job else 2, True), (told["ranks"], told["passed"]))
@@ -281,50 +276,41 @@ class Interrupted(OnSlurm):
     def seal(self, *options):
         return [*self.both(), TABANE, "encrypt", *options, "--key-file", "my.key", "in", "sealed"]
 
-    def interrupt(self, act):
-        """What srun says where `act` ends the job in the middle; again if it was too fast."""
+    def end_and_resume(self, act, mend=lambda: None):
+        """`act` ends the job in the middle, again if it was too fast; `mend` puts things right."""
         self.write_tree(24, 16 << 20)
-        for _ in range(9):
+        code = 0
+        while code == 0:
             shutil.rmtree(self.folder / "sealed", ignore_errors=True)
-            with subprocess.Popen(self.seal(), cwd=self.folder, stdin=subprocess.DEVNULL, text=True,
-                                  stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
+            with subprocess.Popen(self.seal(), cwd=self.folder, text=True, **PIPES) as process:
                 while process.poll() is None and not any(self.folder.glob("sealed/[0-9]*")):
                     time.sleep(0.001)
                 act()
                 _, errors = process.communicate(timeout=100)
-            if process.returncode != 0:
-                return errors
+            code = process.returncode
+            mend()
             self.cluster.wait_for_nodes()
-        return self.fail("no job could be ended in the middle")
-
-    def expect_completed(self):
+        self.assertIn("what is done is whole, and --resume does the rest", errors)
         self.expect_no_shared_memory()
-        done = subprocess.run(self.seal("--resume"), cwd=self.folder, capture_output=True,
-                              text=True, timeout=100, check=False)
+        done = subprocess.run(self.seal("--resume"), cwd=self.folder, text=True, timeout=100,
+                              check=False, **PIPES)
         self.assertEqual(0, done.returncode, done.stderr)
         self.expect_whole()
 
     def test_by_scancel(self):
-        errors = self.interrupt(lambda: subprocess.run(
+        self.end_and_resume(lambda: subprocess.run(
             self.cluster.on_controller("scancel", "--user=root"), check=True))
-        self.assertIn("what is done is whole, and --resume does the rest", errors)
-        self.cluster.wait_for_nodes()
-        self.expect_completed()
 
     def test_by_a_lost_node(self):
-        errors = self.interrupt(lambda: self.cluster.kill(NODES[1]))
-        self.assertIn("what is done is whole, and --resume does the rest", errors)
-        self.cluster.boot(NODES[1])
-        self.cluster.wait_for_nodes()
-        self.expect_completed()
+        self.end_and_resume(lambda: self.cluster.kill(NODES[1]),
+                            lambda: self.cluster.boot(NODES[1]))
 
     def test_a_solver_by_a_lost_node(self):
         """It names the node that is off, before Slurm does."""
         cable = f"port{NODES[1]}"
         program = os.path.realpath(TABANE)
         with subprocess.Popen([*self.both(), "env", "TABANE_SILENCE_LIMIT=2", program, "linpack",
-                               "-n", "12000"], stdin=subprocess.DEVNULL, text=True,
-                              stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
+                               "-n", "12000"], text=True, **PIPES) as process:
             def ranks():
                 return hosts_test.processes_of(self.cluster.network, program)
             while len(ranks()) < 4 or min(map(cpu_seconds, ranks())) < 1:
