@@ -2,18 +2,18 @@
 
 #include <fmt/format.h>
 
-#include <charconv>
 #include <filesystem>
 #include <utility>
 
 #include "tabane/core/error.h"
+#include "tabane/core/units.h"
 
 namespace tabane::bench {
 
 Remote::Remote(std::string name, const std::vector<std::string>& command, double within_seconds)
     : name_(std::move(name)), process_({.name = name_, .command = command}) {
   if (within_seconds > 0 && !replies_within(within_seconds)) {
-    throw core::Error(name_ + fmt::format(" was not ready within {} s", within_seconds));
+    throw core::Error("{} was not ready within {} s", name_, within_seconds);
   }
   reply();
 }
@@ -24,12 +24,8 @@ void Remote::request(std::string_view verb, std::uint64_t count) {
 
 std::uint64_t Remote::reply() {
   const std::string line = process_.read_line();
-  std::uint64_t value = 0;
-  const auto [end, error] = std::from_chars(line.data(), line.data() + line.size(), value);
-  if (error != std::errc{} || end != line.data() + line.size()) {
-    throw core::Error(name_ + ": " + line);
-  }
-  return value;
+  if (const auto value = core::number_in<std::uint64_t>(line)) return *value;
+  throw core::Error("{}: {}", name_, line);
 }
 
 bool Remote::replies_within(double seconds) {

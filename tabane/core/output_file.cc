@@ -8,12 +8,12 @@
 #include <unistd.h>
 
 #include <cerrno>
-#include <charconv>
 #include <ctime>
 #include <memory>
 #include <utility>
 
 #include "tabane/core/error.h"
+#include "tabane/core/units.h"
 
 namespace tabane::core {
 namespace {
@@ -45,10 +45,7 @@ int own_descriptor(const fs::path& path) {
   struct stat a {
   }, b{};
   if (::fstat(there.get(), &a) != 0 || ::fstat(own.get(), &b) != 0 || !same_file(a, b)) return -1;
-  const std::string name = path.filename();
-  int number = -1;
-  const auto [end, error] = std::from_chars(name.data(), name.data() + name.size(), number);
-  return error == std::errc{} && end == name.data() + name.size() ? number : -1;
+  return number_in<int>(path.filename().string()).value_or(-1);
 }
 
 bool is_link(const fs::path& path) {

@@ -63,6 +63,19 @@ std::string three_digits(double value) {
 
 }  // namespace
 
+template <class Number>
+std::optional<Number> number_in(std::string_view text) {
+  Number number{};
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+  if (error != std::errc() || end != text.data() + text.size()) return std::nullopt;
+  return number;
+}
+template std::optional<double> number_in(std::string_view text);
+template std::optional<int> number_in(std::string_view text);
+template std::optional<unsigned> number_in(std::string_view text);
+template std::optional<std::int64_t> number_in(std::string_view text);
+template std::optional<std::uint64_t> number_in(std::string_view text);
+
 std::uint64_t parse_size(std::string_view text) {
   const double bytes = parse_with_units(text, kSizeUnits);
   // 2^63 rather than 2^64, so that a sum of two sizes does not wrap.

@@ -2,12 +2,18 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 
 namespace tabane::core {
 
 inline constexpr std::uint64_t kKiB = 1024, kMiB = 1024 * kKiB, kGiB = 1024 * kMiB;
+
+// The number that is all of the text; nothing if it is none or does not fit. Number: double, int,
+// unsigned, std::int64_t or std::uint64_t.
+template <class Number>
+std::optional<Number> number_in(std::string_view text);
 
 // Reads "4096", "64K", "64KiB" (binary) or "64kB" (decimal); K M G T, any case for the binary short
 // form. throws: UsageError with the legal forms, also for negative and overflowing sizes.

@@ -4,7 +4,6 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <charconv>
 #include <cmath>
 #include <cstdio>
 #include <utility>
@@ -151,14 +150,12 @@ double seconds_of(const char* option, const std::string& text) {
 }
 
 double share_of(const char* option, const std::string& text, int most, const char* example) {
-  double percent = -1;
-  const char* const last = text.data() + text.size();
-  const auto [end, error] = std::from_chars(text.data(), last, percent);
-  const bool whole = end == last || (end + 1 == last && *end == '%');
-  if (error != std::errc() || !whole || !(percent >= 0) || percent > most)
+  const auto percent =
+      core::number_in<double>(text.substr(0, text.size() - (text.ends_with('%') ? 1 : 0)));
+  if (!percent || !(*percent >= 0) || *percent > most)
     throw core::UsageError("{} {}: must be per cent, 0 to {}, for example {}", option, text, most,
                            example);
-  return percent / 100;
+  return *percent / 100;
 }
 
 std::string command_line_of(const Given& given) {

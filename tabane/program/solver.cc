@@ -3,8 +3,6 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
-#include <charconv>
-
 #include "tabane/comm/collective/choice.h"
 #include "tabane/comm/collectives.h"
 #include "tabane/comm/machine.h"
@@ -73,18 +71,12 @@ std::vector<Option> SolverOptions::machine_rows() {
 }
 
 std::pair<int, int> pair_of(const std::string& flag, const std::string& text) {
-  std::pair<int, int> pair;
   const std::size_t cross = text.find('x');
-  const auto whole = [](std::string_view part, int& number) {
-    const auto [end, error] = std::from_chars(part.data(), part.data() + part.size(), number);
-    return error == std::errc() && end == part.data() + part.size() && number > 0;
-  };
-  const std::string_view view = text;
-  if (cross == std::string::npos || !whole(view.substr(0, cross), pair.first) ||
-      !whole(view.substr(cross + 1), pair.second)) {
-    throw core::UsageError("{}: \"{}\" is not two positive numbers such as 2x3", flag, text);
-  }
-  return pair;
+  const auto first = core::number_in<int>(text.substr(0, cross)),
+             second =
+                 cross == text.npos ? std::nullopt : core::number_in<int>(text.substr(cross + 1));
+  if (first > 0 && second > 0) return {*first, *second};
+  throw core::UsageError("{}: \"{}\" is not two positive numbers such as 2x3", flag, text);
 }
 
 comm::LaunchOptions SolverOptions::launch_options() const {

@@ -7,13 +7,13 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
-#include <charconv>
 #include <filesystem>
 #include <memory>
 #include <system_error>
 
 #include "tabane/core/error.h"
 #include "tabane/core/file.h"
+#include "tabane/core/units.h"
 
 namespace tabane::team {
 
@@ -30,10 +30,7 @@ std::string_view take_word(std::string_view& text) {
 }
 
 std::uint64_t kib(std::string_view text) {
-  const std::string_view word = take_word(text);
-  std::uint64_t value = 0;
-  std::from_chars(word.data(), word.data() + word.size(), value);
-  return value * 1024;
+  return core::number_in<std::uint64_t>(take_word(text)).value_or(0) * 1024;
 }
 
 std::uint64_t kib_field(std::string_view text, std::string_view key) {
@@ -52,10 +49,8 @@ std::optional<std::string> running_thread(const std::string& stat) {
   std::string_view rest = std::string_view(stat).substr(close + 1);
   for (int i = 0; i < 6; ++i)
     take_word(rest);  // state, parent, group, session, terminal, its group
-  const std::string_view word = take_word(rest);
-  unsigned flags = 0;
-  const auto [end, error] = std::from_chars(word.data(), word.data() + word.size(), flags);
-  if (error != std::errc() || (flags & kEnding) != 0) return {};
+  const auto flags = core::number_in<unsigned>(take_word(rest));
+  if (!flags || (*flags & kEnding) != 0) return {};
   return stat.substr(0, close + 1);
 }
 
@@ -68,10 +63,7 @@ std::uint64_t queued_ns() {
       const std::string text = core::read_file(thread->path() / "schedstat");
       std::string_view rest = text;
       take_word(rest);  // the time on a PU
-      const std::string_view word = take_word(rest);
-      std::uint64_t queued = 0;
-      std::from_chars(word.data(), word.data() + word.size(), queued);
-      sum += queued;
+      sum += core::number_in<std::uint64_t>(take_word(rest)).value_or(0);
     } catch (const core::SystemError&) {
       // It has ended, or the kernel keeps no such numbers.
     }

@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <cctype>
-#include <charconv>
 #include <cmath>
 #include <cstdint>
 #include <numeric>
@@ -38,10 +37,10 @@ Decimal decimal_of(std::string_view text) {
     digits += text.substr(point + 1);
     number.decimals = static_cast<int>(text.size() - point - 1);
   }
-  const auto [end, error] =
-      std::from_chars(digits.data(), digits.data() + digits.size(), number.units);
-  if (error != std::errc() || end != digits.data() + digits.size() || digits.size() > kMostDigits)
+  const auto units = core::number_in<std::int64_t>(digits);
+  if (!units || digits.size() > kMostDigits)
     throw core::UsageError("'{}' is not a decimal number of at most {} digits", text, kMostDigits);
+  number.units = *units;
   return number;
 }
 
@@ -118,11 +117,8 @@ std::vector<Values> combinations_of(const std::vector<Parameter>& parameters) {
 }
 
 Level level_of(const std::string& value) {
-  double number = 0;
-  const auto [end, error] = std::from_chars(value.data(), value.data() + value.size(), number);
-  const Level level(number);
-  const bool plain = error == std::errc() && end == value.data() + value.size();
-  return plain && level.text() == value ? level : Level(value);
+  const auto number = core::number_in<double>(value);
+  return number && Level(*number).text() == value ? Level(*number) : Level(value);
 }
 
 namespace {

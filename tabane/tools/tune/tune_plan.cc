@@ -3,13 +3,13 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <charconv>
 #include <cmath>
 #include <filesystem>
 
 #include "tabane/core/binding.h"
 #include "tabane/core/error.h"
 #include "tabane/core/memory.h"
+#include "tabane/core/units.h"
 #include "tabane/program/args.h"
 #include "tabane/program/output.h"
 #include "tabane/program/run_options.h"
@@ -17,6 +17,7 @@
 namespace tabane::program {
 namespace {
 
+using core::number_in;
 using core::UsageError;
 using lab::tune::Candidate;
 using lab::tune::Dimension;
@@ -33,15 +34,8 @@ constexpr const char* kArenas = "arenas";
 constexpr const char* kIndex = "index";
 constexpr std::string_view kMallocOption = "--malloc ";  // of `tabane run`, in its errors
 
-std::optional<double> number_of(const std::string& text) {
-  double value = 0;
-  const auto [end, code] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (code != std::errc() || end != text.data() + text.size()) return std::nullopt;
-  return value;
-}
-
 std::optional<int> count_of(const std::string& text) {
-  const auto value = number_of(text);
+  const auto value = number_in<double>(text);
   if (!value || *value < 1 || *value > 1'000'000 || *value != std::floor(*value))
     return std::nullopt;
   return static_cast<int>(*value);
@@ -90,11 +84,11 @@ std::pair<std::string, std::vector<std::string>> parse_vary(const std::string& t
   std::vector<std::string> values;
   if (const auto dots = list.find(".."); dots != std::string::npos) {
     const auto colon = list.find(':', dots);
-    const auto from = number_of(list.substr(0, dots));
-    const auto to = number_of(
+    const auto from = number_in<double>(list.substr(0, dots));
+    const auto to = number_in<double>(
         list.substr(dots + 2, colon == std::string::npos ? std::string::npos : colon - dots - 2));
     const auto step =
-        colon == std::string::npos ? std::optional(1.0) : number_of(list.substr(colon + 1));
+        colon == std::string::npos ? std::optional(1.0) : number_in<double>(list.substr(colon + 1));
     if (!from || !to || !step || *step <= 0 || *to < *from || (*to - *from) / *step > 10'000)
       throw UsageError("--vary " + text + ": use FROM..TO or FROM..TO:STEP with FROM <= TO");
     for (int i = 0; *from + i * *step <= *to + 1e-9 * *step; ++i)
@@ -292,7 +286,7 @@ void TunePlan::add_own(std::vector<Dimension>& dimensions) {
     Dimension dimension{.name = name};
     bool numbers = true;
     for (const std::string& value : values) {
-      const auto number = number_of(value);
+      const auto number = number_in<double>(value);
       numbers = numbers && number && *number > 0;
       if (number) dimension.amounts.push_back(*number);
       dimension.levels.emplace_back(value);
