@@ -16,8 +16,10 @@ namespace {
 constexpr unsigned kLargestIndex = 65535;
 
 [[noreturn]] void refuse(std::string_view part, std::string_view text) {
-  throw UsageError("cannot read \"" + std::string(part) + "\" in the list \"" + std::string(text) +
-                   "\": write indices up to 65535 as 3, 0-3, 0-15:2, several with commas, or all");
+  throw UsageError(
+      "cannot read \"{}\" in the list \"{}\": write indices up to 65535 as 3, 0-3, 0-15:2, several "
+      "with commas, or all",
+      part, text);
 }
 
 // Takes digits off the front of rest; false if there are none or they exceed the largest index.

@@ -58,8 +58,7 @@ void check_nodes(const MemoryOptions& options, const std::vector<unsigned>& allo
   if (options.nodes.empty()) throw UsageError("a memory policy needs at least one NUMA node");
   for (const unsigned node : options.nodes) {
     if (std::ranges::find(allowed, node) == allowed.end() || node >= kMostNodes) {
-      throw UsageError("NUMA node " + std::to_string(node) +
-                       " is not usable: this process may use memory of " +
+      throw UsageError("NUMA node {} is not usable: this process may use memory of {}", node,
                        format_cpu_list(allowed));
     }
   }

@@ -18,9 +18,10 @@ void check_counts(int processes, int workers) {
       static_cast<long long>(processes) * workers <= kMostWorkers) {
     return;
   }
-  throw UsageError(std::to_string(processes) + " processes x " + std::to_string(workers) +
-                   " workers cannot be placed: both must be at least 1 and their product at most " +
-                   std::to_string(kMostWorkers));
+  throw UsageError(
+      "{} processes x {} workers cannot be placed: both must be at least 1 and their product at "
+      "most {}",
+      processes, workers, kMostWorkers);
 }
 
 Placement empty_plan(PlacementPolicy policy, int processes, int workers, std::size_t pus) {
@@ -236,9 +237,8 @@ Placement plan_placement(const Topology& topology, std::span<const unsigned> pus
     if (topology.find_pu(pu)) continue;
     const std::string restriction = topology.restriction();
     throw UsageError(
-        "CPU " + std::to_string(pu) + " is not usable: usable are " +
-        format_cpu_list(topology.pu_os_indices()) +
-        (restriction.empty() ? ", all that the machine has" : ", limited by " + restriction));
+        "CPU {} is not usable: usable are {}, {}", pu, format_cpu_list(topology.pu_os_indices()),
+        restriction.empty() ? "all that the machine has" : "limited by " + restriction);
   }
   const std::size_t distinct = std::set<unsigned>(pus.begin(), pus.end()).size();
   Placement plan = empty_plan(PlacementPolicy::compact, processes, workers_per_process, distinct);

@@ -37,15 +37,13 @@ void wake(std::atomic<std::uint32_t>& word) {
   syscall(SYS_futex, &word, FUTEX_WAKE, INT_MAX, nullptr, nullptr, 0);
 }
 
-std::string how_it_ended(const Failure& failure) {
-  if (!failure.by_signal && failure.code == kEndUnknown) {
+std::string how_it_ended(const Loss& loss) {
+  if (!loss.by_signal && loss.code == kEndUnknown) {
     return "its end was taken by another wait, or by SIGCHLD being ignored";
   }
-  if (!failure.by_signal) return "exited with status " + std::to_string(failure.code);
-  const char* const name =
-      strsignal(failure.code);  // NOLINT(concurrency-mt-unsafe): glibc's is safe
-  return "killed by signal " + std::to_string(failure.code) + " (" + (name ? name : "unknown") +
-         ")";
+  if (!loss.by_signal) return "exited with status " + std::to_string(loss.code);
+  const char* const name = strsignal(loss.code);  // NOLINT(concurrency-mt-unsafe): glibc's is safe
+  return "killed by signal " + std::to_string(loss.code) + " (" + (name ? name : "unknown") + ")";
 }
 
 }  // namespace
@@ -84,7 +82,7 @@ void Control::publish_failure() {
 void Control::fail_task(const Worker& worker, std::string_view message) {
   if (Failure* const failure = claim_failure()) {
     failure->kind = FailureKind::task;
-    failure->process = worker.process;
+    failure->loss.process = worker.process;
     failure->thread = worker.thread;
     failure->task = this->worker(worker.index).task.load(std::memory_order_relaxed);
     copy_text(failure->text, message);
@@ -95,22 +93,19 @@ void Control::fail_task(const Worker& worker, std::string_view message) {
 void Control::fail_system(int process, std::string_view call, std::string_view operand, int code) {
   if (Failure* const failure = claim_failure()) {
     failure->kind = FailureKind::system;
-    failure->process = process;
-    failure->code = code;
+    failure->loss.process = process;
+    failure->loss.code = code;
     copy_text(failure->text, call);
     copy_text(failure->operand, operand);
     publish_failure();
   }
 }
 
-void Control::lose(int process, int thread, pid_t pid, bool by_signal, int code) {
+void Control::lose(const Loss& loss, int thread) {
   if (Failure* const failure = claim_failure()) {
     failure->kind = FailureKind::lost;
-    failure->process = process;
+    failure->loss = loss;
     failure->thread = thread;
-    failure->pid = pid;
-    failure->by_signal = by_signal;
-    failure->code = code;
     publish_failure();
   }
 }
@@ -123,17 +118,13 @@ std::string Control::phase_of(const Failure& failure) {
   for (int thread = 0; thread < threads_ && named < kMostNamed; ++thread) {
     if (failure.thread >= 0 && thread != failure.thread) continue;
     const std::size_t task =
-        worker(failure.process * threads_ + thread).task.load(std::memory_order_relaxed);
+        worker(failure.loss.process * threads_ + thread).task.load(std::memory_order_relaxed);
     if (task == kNoTask) continue;
     phase += (named++ == 0 ? "task " : " or ") + std::to_string(task);
   }
   if (named > 0) return phase;
-  const bool began = process(failure.process).begin_ns.load(std::memory_order_relaxed) != 0;
+  const bool began = process(failure.loss.process).begin_ns.load(std::memory_order_relaxed) != 0;
   return began ? "no task" : "its start";
-}
-
-void Control::throw_loss(const Failure& failure) {
-  throw core::LostError(failure.process, failure.pid, phase_of(failure), how_it_ended(failure));
 }
 
 void Control::throw_failure() {
@@ -147,10 +138,11 @@ void Control::throw_failure() {
     case FailureKind::task:
       throw TaskError(failure.task, failure.text);
     case FailureKind::system:
-      if (std::string_view(failure.text) == kFork) throw ForkRefused(failure.operand, failure.code);
-      throw core::SystemError(failure.text, failure.operand, failure.code);
+      if (failure.text == kFork) throw ForkRefused(failure.operand, failure.loss.code);
+      throw core::SystemError(failure.text, failure.operand, failure.loss.code);
     case FailureKind::lost:
-      throw_loss(failure);
+      throw core::LostError(failure.loss.process, failure.loss.pid, phase_of(failure),
+                            how_it_ended(failure.loss));
   }
 }
 

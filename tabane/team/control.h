@@ -57,12 +57,9 @@ enum class FailureKind : int { none, task, system, lost };
 // Plain memory, because a signal handler may write it and its reader may outlive the writer.
 struct Failure {
   FailureKind kind = FailureKind::none;
-  int process = 0;
+  Loss loss;        // of other kinds: the process, and errno as the code
   int thread = -1;  // -1: not known
   std::size_t task = kNoTask;
-  pid_t pid = 0;
-  bool by_signal = false;
-  int code = 0;          // errno, signal or exit status
   char text[1024] = {};  // message, or the system call
   char operand[256] = {};
 };
@@ -87,7 +84,7 @@ class Control {
   void fail_task(const Worker& worker, std::string_view message);
   void fail_system(int process, std::string_view call, std::string_view operand, int code);
   // Async-signal-safe. thread: -1 if not known.
-  void lose(int process, int thread, pid_t pid, bool by_signal, int code);
+  void lose(const Loss& loss, int thread = -1);
   bool failed() const { return head_->failure_state.load(std::memory_order_relaxed) != 0; }
   // Tells whether the failure is a call that the system refused.
   bool refused() const {
@@ -121,7 +118,6 @@ class Control {
   bool stops() const { return head_->stop.load(std::memory_order_relaxed); }
   Failure* claim_failure();
   void publish_failure();
-  [[noreturn]] void throw_loss(const Failure& failure);
   std::string phase_of(const Failure& failure);
 
   int processes_, threads_;

@@ -236,8 +236,8 @@ void check_complete(const Job& job, const JobReport& report) {
   for (const std::size_t tasks : report.tasks) done += tasks;
   const std::size_t planned = job.once_per_worker ? report.tasks.size() : job.tasks;
   if (done == planned || (job.enough != nullptr && job.enough->load())) return;
-  throw core::Error(std::to_string(planned - done) + " of " + std::to_string(planned) +
-                    " tasks of a team were not done, and nobody said why");
+  throw core::Error("{} of {} tasks of a team were not done, and nobody said why", planned - done,
+                    planned);
 }
 
 }  // namespace

@@ -41,8 +41,6 @@ std::string stat_of(pid_t pid) {
   }
 }
 
-std::uint64_t cpu_ns_of_this_thread() { return core::clock_ns(CLOCK_THREAD_CPUTIME_ID); }
-
 // The smallest number of a file that is left to others: to read how a process ended takes one, and
 // the caller's other threads may need some.
 int first_spare_file() {
@@ -233,7 +231,7 @@ bool LossWatch::note_end(int process, const LossListener* listener) {
   if (!loss) loss = Loss{-1, pid, false, kEndUnknown};
   loss->process = process;
   if (listener == nullptr && parent_is_to_blame(process, *loss)) return true;
-  control_.lose(process, -1, loss->pid, loss->by_signal, loss->code);
+  control_.lose(*loss);
   if (listener != nullptr) listener->lost(listener->context, *loss);
   return true;
 }
@@ -245,7 +243,7 @@ void LossWatch::plan_next_look(std::uint64_t cpu_ns) {
 
 void LossWatch::note_ends(bool without_files, const LossListener* listener) {
   const bool is_look = without_files && refused_ + unseen_ > 0;
-  const std::uint64_t before = is_look ? cpu_ns_of_this_thread() : 0;
+  const std::uint64_t before = is_look ? core::clock_ns(CLOCK_THREAD_CPUTIME_ID) : 0;
   // Parents come before their children.
   for (int p = 0; p < control_.processes(); ++p) {
     const auto i = static_cast<std::size_t>(p);
@@ -254,7 +252,7 @@ void LossWatch::note_ends(bool without_files, const LossListener* listener) {
     const bool may_have_ended = file.fd < 0 ? without_files && has_ended(p) : file.revents != 0;
     if (may_have_ended && note_end(p, listener)) lost_ = true;
   }
-  if (is_look) plan_next_look(cpu_ns_of_this_thread() - before);
+  if (is_look) plan_next_look(core::clock_ns(CLOCK_THREAD_CPUTIME_ID) - before);
 }
 
 void LossWatch::wait(int milliseconds, const LossListener* listener) {

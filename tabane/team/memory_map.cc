@@ -142,14 +142,7 @@ void* pointer(std::uintptr_t address) { return reinterpret_cast<void*>(address);
 // Which pages of this process are there.
 class PageMap {
  public:
-  PageMap() : file_(open("/proc/self/pagemap", O_RDONLY | O_CLOEXEC)) {}
-  ~PageMap() {
-    if (file_ >= 0) close(file_);
-  }
-  PageMap(const PageMap&) = delete;
-  PageMap& operator=(const PageMap&) = delete;
-
-  bool readable() const { return file_ >= 0; }
+  bool readable() const { return file_.valid(); }
 
   // At least half of the base pages of the block are there and mapped by this process only.
   bool mostly_own(Range block) const {
@@ -159,7 +152,8 @@ class PageMap {
     std::size_t own = 0;
     for (std::uintptr_t at = block.begin; at < block.end; at += entries.size() * page) {
       const std::size_t wanted = std::min(entries.size(), (block.end - at) / page) * 8;
-      const ssize_t got = pread(file_, entries.data(), wanted, static_cast<off_t>(at / page * 8));
+      const ssize_t got =
+          pread(file_.get(), entries.data(), wanted, static_cast<off_t>(at / page * 8));
       if (got != static_cast<ssize_t>(wanted)) return false;
       own += static_cast<std::size_t>(std::count_if(
           entries.begin(), entries.begin() + wanted / 8,
@@ -169,7 +163,7 @@ class PageMap {
   }
 
  private:
-  int file_;
+  core::Descriptor file_{open("/proc/self/pagemap", O_RDONLY | O_CLOEXEC)};
 };
 
 // Runs of huge pages' worth of memory that may be collapsed without taking much new memory.

@@ -61,9 +61,10 @@ void look_at_ended_child(int child) {
     if (errno != EINTR) return;
   }
   if (watch.control->process(child).finished.load()) return;
-  watch.control->lose(child, -1, pid, info.si_code != CLD_EXITED, info.si_status);
+  const Loss loss{child, pid, info.si_code != CLD_EXITED, info.si_status};
+  watch.control->lose(loss);
   if (watch.listener == nullptr) _exit(kExitChildLost);
-  tell(*watch.listener, {child, pid, info.si_code != CLD_EXITED, info.si_status});
+  tell(*watch.listener, loss);
 }
 
 // The parent is gone: with the caller all end; alone it was lost, and who has become the parent
@@ -84,10 +85,9 @@ void leave_instead_of_exit(int status, void*) {
   if (worker != nullptr) {
     // A process that the task itself has forked is not of the team.
     if (watch.control->process(worker->process).pid.load() != getpid()) return;
-    watch.control->lose(worker->process, worker->thread, getpid(), false, status);
-    if (watch.listener != nullptr) {
-      tell(*watch.listener, {worker->process, getpid(), false, status});
-    }
+    const Loss loss{worker->process, getpid(), false, status};
+    watch.control->lose(loss, worker->thread);
+    if (watch.listener != nullptr) tell(*watch.listener, loss);
   }
   _exit(status);
 }
@@ -148,9 +148,6 @@ ProcessTree::ProcessTree(Control& control, ForkOrder order, const LossListener* 
 
 ProcessTree::~ProcessTree() {
   if (children_ > 0) sweep();
-  for (const int end : {all_gone_, alive_, caller_alive_, caller_end_}) {
-    if (end >= 0) close(end);
-  }
 }
 
 void ProcessTree::start() {
@@ -159,16 +156,16 @@ void ProcessTree::start() {
   flush_output();
   caller_ = getpid();
   while (fork_child_of(kCaller, children_)) ++children_;
-  close(std::exchange(alive_, -1));
+  alive_.reset();
   // Without a listener the children say when to stop waiting.
-  losses_.emplace(control_, order_, listener_ != nullptr ? all_gone_ : -1);
+  losses_.emplace(control_, order_, listener_ != nullptr ? all_gone_.get() : -1);
 }
 
-void ProcessTree::open_pipe(int& read_end, int& write_end) {
+void ProcessTree::open_pipe(core::Descriptor& read_end, core::Descriptor& write_end) {
   int ends[2];
   if (pipe2(ends, O_CLOEXEC) != 0) throw core::SystemError("pipe2", "a team", errno);
-  read_end = ends[0];
-  write_end = ends[1];
+  read_end.reset(ends[0]);
+  write_end.reset(ends[1]);
 }
 
 // Returns false if there is no such child, or none any more.
@@ -210,7 +207,7 @@ void ProcessTree::begin_process(int process) {
   watch.process = process;
   watch.order = order_;
   watch.listener = listener_;
-  watch.caller_alive = caller_alive_;
+  watch.caller_alive = caller_alive_.get();
 }
 
 // What all processes of the team inherit.
@@ -222,7 +219,7 @@ void ProcessTree::begin_below_caller() {
   // ignored leaves no status.
   set_handler(SIGCHLD, SIG_DFL);
   if (listener_ != nullptr) {
-    close(std::exchange(caller_end_, -1));
+    caller_end_.reset();
     set_handler(kParentDeath, on_parent_death);
     unblock(kParentDeath);
   }
@@ -322,7 +319,7 @@ void ProcessTree::wait_until_all_closed() {
   constexpr int kTryMs = 40;
   for (int i = 0; i < kTries; ++i) {
     kill_all();
-    pollfd end{.fd = all_gone_, .events = 0, .revents = 0};
+    pollfd end{.fd = all_gone_.get(), .events = 0, .revents = 0};
     if (poll(&end, 1, kTryMs) > 0 && (end.revents & POLLHUP) != 0) return;
   }
 }
@@ -331,7 +328,7 @@ void ProcessTree::wait_until_all_closed() {
 // are ours or were reaped by it.
 void ProcessTree::sweep() {
   control_.stop().store(true);
-  if (alive_ >= 0) close(std::exchange(alive_, -1));
+  alive_.reset();
   wait_until_all_closed();
   for (int p = 0; p < control_.processes(); ++p) {
     ProcessRecord& record = control_.process(p);

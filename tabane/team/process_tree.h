@@ -7,6 +7,7 @@
 #include <functional>
 #include <optional>
 
+#include "tabane/core/file.h"
 #include "tabane/team/control.h"
 #include "tabane/team/fork.h"
 #include "tabane/team/job.h"
@@ -46,7 +47,7 @@ class ProcessTree {
   void wait();
 
  private:
-  static void open_pipe(int& read_end, int& write_end);
+  static void open_pipe(core::Descriptor& read_end, core::Descriptor& write_end);
   bool fork_child_of(int parent, int k);
   int live(int process, pid_t parent);
   void begin_process(int process);
@@ -67,9 +68,9 @@ class ProcessTree {
   std::function<void(int)> body_;
   AdoptOrphans adopt_;
   // Every process of the team holds the write end: its end of file says that all are gone.
-  int all_gone_ = -1, alive_ = -1;
+  core::Descriptor all_gone_, alive_;
   // With a listener: the caller alone holds the write end.
-  int caller_alive_ = -1, caller_end_ = -1;
+  core::Descriptor caller_alive_, caller_end_;
   pid_t caller_ = 0;
   int children_ = 0;                 // of the caller
   std::optional<LossWatch> losses_;  // once the caller's children are forked

@@ -14,16 +14,15 @@ constexpr int kMostWorkers = 65'536;
 
 void check_number(const char* name, int number) {
   if (number >= 0) return;
-  throw core::UsageError(std::string("a team of ") + name + " = " + std::to_string(number) +
-                         " cannot be: give 1 to " + std::to_string(kMostWorkers) +
-                         ", or 0 for automatic");
+  throw core::UsageError("a team of {} = {} cannot be: give 1 to {}, or 0 for automatic", name,
+                         number, kMostWorkers);
 }
 
 void check_product(int processes, int threads) {
   if (static_cast<long long>(processes) * threads <= kMostWorkers) return;
-  throw core::UsageError("a team of " + std::to_string(processes) + " processes x " +
-                         std::to_string(threads) + " threads is too large: their product can be " +
-                         std::to_string(kMostWorkers) + " at most");
+  throw core::UsageError(
+      "a team of {} processes x {} threads is too large: their product can be {} at most",
+      processes, threads, kMostWorkers);
 }
 
 int threads_to_fill_pus(int processes) {
@@ -69,9 +68,9 @@ Shape shape_with(const Choice& choice, int processes, int threads) {
 
 void check_tasks(std::size_t n) {
   if (n <= SIZE_MAX / 2) return;
-  throw core::UsageError("a team cannot do n = " + std::to_string(n) +
-                         " tasks, which looks like a negative number: give 0 to " +
-                         std::to_string(SIZE_MAX / 2));
+  throw core::UsageError(
+      "a team cannot do n = {} tasks, which looks like a negative number: give 0 to {}", n,
+      SIZE_MAX / 2);
 }
 
 void throw_no_memory(std::size_t n, std::size_t each) {
