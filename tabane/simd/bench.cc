@@ -12,7 +12,7 @@
 #include "tabane/core/topology.h"
 #include "tabane/simd/bench_kernels.h"
 #include "tabane/simd/elementwise.h"
-#include "tabane/simd/peak.h"
+#include "tabane/simd/roof.h"
 
 namespace tabane::bench {
 namespace {
@@ -74,7 +74,7 @@ Contender arithmetic_roof(const Kernel& kernel, double target) {
                  .roof = true,
                  .limits = "arithmetic",
                  .how = "the kernel's arithmetic alone, in registers"};
-  const auto peak = fma ? simd::peak_fma<double> : simd::peak_add<double>;
+  const auto peak = fma ? simd::peak_fma : simd::peak_add;
   roof.work = [peak](std::uint64_t iterations) { peak(iterations * kIterations); };
   const double elements = static_cast<double>(peak(kIterations)) / (fma ? 2 : 1);
   roof.amount = elements * kernel.bytes_per_element;

@@ -1,6 +1,5 @@
-#include "tabane/simd/peak.h"
-
 #include "tabane/core/measurement.h"
+#include "tabane/simd/roof.h"
 
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "tabane/simd/peak.cc"
@@ -22,7 +21,6 @@ inline constexpr std::uint64_t kChains = 12;
 inline constexpr std::uint64_t kChains = 16;
 #endif
 
-template <class T>
 struct FmaStep {
   static constexpr std::uint64_t kFlops = 2;
   template <class V>
@@ -31,7 +29,6 @@ struct FmaStep {
   }
 };
 
-template <class T>
 struct AddStep {
   static constexpr std::uint64_t kFlops = 1;
   template <class V>
@@ -41,12 +38,12 @@ struct AddStep {
 };
 
 // Scalable vectors cannot stand in arrays, hence the named chains.
-template <class T, class Step>
+template <class Step>
 HWY_INLINE std::uint64_t run_chains(std::uint64_t iterations, Step step) {
-  const hn::ScalableTag<T> d;
+  const hn::ScalableTag<double> d;
   // Unknown to the compiler, so that it cannot work out the chains.
-  volatile T factor_value = T(0.5), summand_value = T(1);
-  const auto f = hn::Set(d, T(factor_value)), s = hn::Set(d, T(summand_value));
+  volatile double factor = 0.5, summand = 1;
+  const auto f = hn::Set(d, double(factor)), s = hn::Set(d, double(summand));
   // Different beginnings, so that no two chains are the same to the compiler.
   auto c0 = s, c1 = hn::Add(s, c0), c2 = hn::Add(s, c1), c3 = hn::Add(s, c2), c4 = hn::Add(s, c3),
        c5 = hn::Add(s, c4);
@@ -73,10 +70,8 @@ HWY_INLINE std::uint64_t run_chains(std::uint64_t iterations, Step step) {
   return iterations * kChains * hn::Lanes(d) * Step::kFlops;
 }
 
-std::uint64_t fma_f64(std::uint64_t n) { return run_chains<double>(n, FmaStep<double>()); }
-std::uint64_t fma_f32(std::uint64_t n) { return run_chains<float>(n, FmaStep<float>()); }
-std::uint64_t add_f64(std::uint64_t n) { return run_chains<double>(n, AddStep<double>()); }
-std::uint64_t add_f32(std::uint64_t n) { return run_chains<float>(n, AddStep<float>()); }
+std::uint64_t fmas(std::uint64_t iterations) { return run_chains(iterations, FmaStep()); }
+std::uint64_t adds(std::uint64_t iterations) { return run_chains(iterations, AddStep()); }
 
 }  // namespace tabane::simd::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();
@@ -84,27 +79,11 @@ HWY_AFTER_NAMESPACE();
 #if HWY_ONCE
 namespace tabane::simd {
 
-HWY_EXPORT(fma_f64);
-HWY_EXPORT(fma_f32);
-HWY_EXPORT(add_f64);
-HWY_EXPORT(add_f32);
+HWY_EXPORT(fmas);
+HWY_EXPORT(adds);
 
-template <>
-std::uint64_t peak_fma<double>(std::uint64_t iterations) {
-  return TABANE_DISPATCH(fma_f64)(iterations);
-}
-template <>
-std::uint64_t peak_fma<float>(std::uint64_t iterations) {
-  return TABANE_DISPATCH(fma_f32)(iterations);
-}
-template <>
-std::uint64_t peak_add<double>(std::uint64_t iterations) {
-  return TABANE_DISPATCH(add_f64)(iterations);
-}
-template <>
-std::uint64_t peak_add<float>(std::uint64_t iterations) {
-  return TABANE_DISPATCH(add_f32)(iterations);
-}
+std::uint64_t peak_fma(std::uint64_t iterations) { return TABANE_DISPATCH(fmas)(iterations); }
+std::uint64_t peak_add(std::uint64_t iterations) { return TABANE_DISPATCH(adds)(iterations); }
 
 }  // namespace tabane::simd
 #endif

@@ -1,5 +1,5 @@
-// Loops that only move data: the limits (roofs) against which kernels of the same traffic are
-// measured.
+// Limits (roofs) against which kernels are measured: loops that only move data, and arithmetic
+// alone.
 //
 // No single loop is the fastest on every core and in every cache: which one is depends on how many
 // loads are in flight, how they mix with stores and what the prefetchers recognise. So there are
@@ -42,5 +42,13 @@ struct Roof {
 
 // All loops of the target in use (target.h). shape: lives as long as the program.
 std::span<const Roof> roofs();
+
+// Runs FMAs on registers, in enough independent chains to keep all pipes busy; on a target without
+// FMA a multiplication and an addition each. Returns the floating-point operations done (2 an FMA).
+// Reads no clock: time it over so many iterations that the call does not count.
+std::uint64_t peak_fma(std::uint64_t iterations);
+
+// The same with additions only. Returns the additions done.
+std::uint64_t peak_add(std::uint64_t iterations);
 
 }  // namespace tabane::simd

@@ -14,7 +14,7 @@
 #include "tabane/lab/probes/working_set.h"
 #include "tabane/lab/record/text.h"
 #include "tabane/simd/ladder.h"
-#include "tabane/simd/peak.h"
+#include "tabane/simd/roof.h"
 #include "tabane/simd/target.h"
 
 namespace tabane::lab {
@@ -125,7 +125,7 @@ void measure_peak(const Probe& probe, ProbeContext& context, unsigned pu, std::s
   std::uint64_t flops = 0;
   constexpr std::uint64_t kAdds = 64 * 1024;
   const auto series = core::measure_interleaved(
-      {{probe.name, core::repeat([&] { flops = simd::peak_fma<double>(kPeakIterations); })},
+      {{probe.name, core::repeat([&] { flops = simd::peak_fma(kPeakIterations); })},
        {"cycle", core::repeat([] { core::run_add_chain(kAdds); })}},
       measure_options(context, context.budget_seconds() / 2));
   const double per_cycle =
@@ -154,8 +154,7 @@ void run_peak_machine(const Probe& probe, ProbeContext& context) {
     core::Contender contender{.name = name, .work = {}};
     contender.timed = [&, workers](std::uint64_t iterations) {
       return core::signed_seconds(core::time_together(pool, workers, [&](std::size_t) {
-        for (std::uint64_t k = 0; k < iterations; ++k)
-          core::keep(simd::peak_fma<double>(kPeakIterations));
+        for (std::uint64_t k = 0; k < iterations; ++k) core::keep(simd::peak_fma(kPeakIterations));
       }));
     };
     return contender;
@@ -163,8 +162,8 @@ void run_peak_machine(const Probe& probe, ProbeContext& context) {
   const auto series = core::measure_interleaved(
       {on("all", pus.size()), on("alone", 1)},
       parallel_options(context, context.budget_seconds() / 2, pus.size()));
-  const double flops = static_cast<double>(simd::peak_fma<double>(kPeakIterations)) *
-                       static_cast<double>(pus.size());
+  const double flops =
+      static_cast<double>(simd::peak_fma(kPeakIterations)) * static_cast<double>(pus.size());
   Result result = probe.result();
   result.details["cores"] = pus.size();
   result.details[detail::kSynchronisation] = kStartedTogether;
@@ -219,7 +218,7 @@ std::vector<Entry> ladder_row(const Kernel& kernel, const MemoryLevel& level, Wo
   const Loop& roof = core_roofs(context, level, set, kernel.mix).front();
   std::vector<core::Contender> contenders = {
       {"roof", roof.on(set)},
-      {"fma", core::repeat([] { core::keep(simd::peak_fma<double>(kFmaIterations)); })}};
+      {"fma", core::repeat([] { core::keep(simd::peak_fma(kFmaIterations)); })}};
   const std::size_t first_rung = contenders.size();
   const Arrays arrays = set.next(kernel.mix);
   for (const simd::Rung& rung : rungs_of(kernel.name)) {
@@ -234,7 +233,7 @@ std::vector<Entry> ladder_row(const Kernel& kernel, const MemoryLevel& level, Wo
   const double flops = kernel.flops * elements;
   for (std::size_t i = first_rung; i < series.size(); ++i)
     row.emplace_back(flops / series[i].median(), "FLOP/s");
-  const double fma_flops = static_cast<double>(simd::peak_fma<double>(kFmaIterations));
+  const double fma_flops = static_cast<double>(simd::peak_fma(kFmaIterations));
   const double computing = 2 * elements / fma_flops * series[1].median();
   row.emplace_back(flops / std::max(series[0].median(), computing), "FLOP/s");
   return row;

@@ -13,7 +13,7 @@
 #include "tabane/lab/probe.h"
 #include "tabane/lab/probes/common.h"
 #include "tabane/lab/probes/working_set.h"
-#include "tabane/simd/peak.h"
+#include "tabane/simd/roof.h"
 #include "tabane/simd/target.h"
 
 namespace tabane::lab {
@@ -59,7 +59,7 @@ class CoreVisit {
   void run() {
     for (const Mix mix : kMixes)
       if (is_asked(mix)) add_roofs(mix);
-    fma_ = add({"fma", core::repeat([] { core::keep(simd::peak_fma<double>(kFmasOfLevel)); })});
+    fma_ = add({"fma", core::repeat([] { core::keep(simd::peak_fma(kFmasOfLevel)); })});
     for (const Kernel& kernel : vector_kernels())
       if (is_asked(kernel))
         kernels_[kernel.name] =
@@ -135,7 +135,7 @@ class CoreVisit {
     const auto [best, moving] = roof(kernel.mix);
     // Every kernel takes one addition, multiplication or FMA an element; the peak counts an FMA
     // twice.
-    const double fma_flops = static_cast<double>(simd::peak_fma<double>(kFmasOfLevel));
+    const double fma_flops = static_cast<double>(simd::peak_fma(kFmasOfLevel));
     const double fmas = kernel.flops > 0 ? 2 * elements / fma_flops : 0;
     std::vector<double> limit;
     for (std::size_t i = 0; i < moving->samples.size(); ++i)

@@ -11,7 +11,7 @@
 #include "tabane/lab/record/text.h"
 #include "tabane/lab/study/views.h"
 #include "tabane/simd/ladder.h"
-#include "tabane/simd/peak.h"
+#include "tabane/simd/roof.h"
 #include "tabane/simd/target.h"
 #include "tabane/studies/ha8000/ha8000.h"
 
@@ -147,8 +147,7 @@ Sweep sweep(unsigned pu, bool quick) {
   for (int k = 1; k <= simd::kMostAccumulators; ++k)
     contenders.push_back(
         {std::to_string(k), core::repeat([&x, k] { core::keep(simd::sum_with(k, x, kPasses)); })});
-  contenders.push_back(
-      {"adders", core::repeat([] { core::keep(simd::peak_add<double>(kAdditions)); })});
+  contenders.push_back({"adders", core::repeat([] { core::keep(simd::peak_add(kAdditions)); })});
   contenders.push_back({"cycles", core::repeat([] { core::run_add_chain(kCycles); })});
   const auto series =
       core::measure_interleaved(std::move(contenders), {.budget_seconds = quick ? 0.02 : 0.1});
@@ -156,8 +155,8 @@ Sweep sweep(unsigned pu, bool quick) {
   for (int k = 1; k <= simd::kMostAccumulators; ++k)
     found.rates.push_back(static_cast<double>(simd::sum_with(k, x, kPasses).additions) /
                           series[static_cast<std::size_t>(k - 1)].median());
-  found.adders = static_cast<double>(simd::peak_add<double>(kAdditions)) /
-                 series[simd::kMostAccumulators].median();
+  found.adders =
+      static_cast<double>(simd::peak_add(kAdditions)) / series[simd::kMostAccumulators].median();
   found.cycles = kCycles / series.back().median();
   return found;
 }

@@ -19,7 +19,6 @@
 #include "tabane/lab/probes/chase.h"
 #include "tabane/lab/probes/common.h"
 #include "tabane/simd/elementwise.h"
-#include "tabane/simd/peak.h"
 #include "tabane/simd/roof.h"
 
 namespace tabane::lab::explain {
@@ -69,13 +68,8 @@ Step take_bandwidth(double share, std::span<double> memory) {
 Step take_processor_time(double share) {
   return [share, begin = now(), used = thread_seconds()] {
     const double before = thread_seconds();
-    // Threads that sleep wake at the same time, so that what they take cannot be avoided by moving.
-    if (before - used > share * (now() - begin)) {
-      using Clock = std::chrono::steady_clock;
-      std::this_thread::sleep_until(Clock::time_point(
-          (Clock::now().time_since_epoch() / kPeriod + 1) * Clock::duration(kPeriod)));
-    }
-    calculate();
+    if (before - used > share * (core::tick_clock().now() - begin)) sleep_until_next(kPeriod);
+    core::keep(simd::peak_fma(kCalculations));
     return thread_seconds() - before;
   };
 }
@@ -104,6 +98,8 @@ Step step_of(const Theft& theft, std::span<double> memory, std::size_t threads) 
         return go_through("16 vectors", held);
       };
     }
+    case Resource::units:
+      return [] { return static_cast<double>(simd::peak_fma(kCalculations)); };
     case Resource::cpu_time:
       return take_processor_time(theft.amount);
     case Resource::disk:
