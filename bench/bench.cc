@@ -9,6 +9,8 @@
 
 #include "tabane/core/units.h"
 #include "tabane/lab/record/text.h"
+#include "tabane/program/layout.h"
+#include "tabane/program/run_study.h"
 
 namespace tabane::bench {
 namespace {
@@ -132,21 +134,6 @@ std::string text_of(double value, const std::string& unit) {
   if (unit == "share") return lab::show_percent(value);
   return unit == "B" ? core::format_bytes(static_cast<std::uint64_t>(value))
                      : core::format_value(value, unit);
-}
-
-void print_rows(const lab::Rows& rows) {
-  std::vector<std::vector<std::string>> lines = {rows.columns};
-  for (const auto& row : rows.rows) {
-    lines.emplace_back();
-    for (const lab::Entry& entry : row) lines.back().push_back(lab::text_of(entry));
-  }
-  std::vector<std::size_t> widths(rows.columns.size());
-  for (const auto& line : lines)
-    for (std::size_t i = 0; i < line.size(); ++i) widths[i] = std::max(widths[i], line[i].size());
-  for (const auto& line : lines) {
-    for (std::size_t i = 0; i < line.size(); ++i) fmt::print("{:<{}}  ", line[i], widths[i]);
-    fmt::print("\n");
-  }
 }
 
 std::string before_comma(const std::string& text) { return text.substr(0, text.find(", ")); }
@@ -306,7 +293,7 @@ void Panel::tell(lab::Comparison figure) {
 void Panel::show(lab::View view) {
   const auto& rows = std::get<lab::Rows>(view.content);
   fmt::print("\n{}{}\n", view.title, rows.rows.empty() ? ": none" : "");
-  if (!rows.rows.empty()) print_rows(rows);
+  if (!rows.rows.empty()) fmt::print("{}", program::table_text(rows, program::kNoLimit));
   fmt::print("\n");
   std::fflush(stdout);
   shown_.push_back(std::move(view));

@@ -29,4 +29,13 @@ int serve(const std::map<std::string, Served>& work) {
   return 0;
 }
 
+int serve_scene(int argc, char** argv, int (*scene)(const std::vector<std::string>& words)) {
+  try {
+    return scene({argv + 1, argv + argc});
+  } catch (const std::exception& error) {
+    std::cerr << argv[0] << ": " << error.what() << std::endl;
+    return 2;
+  }
+}
+
 }  // namespace tabane::bench

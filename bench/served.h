@@ -5,7 +5,7 @@
 #include <functional>
 #include <map>
 #include <string>
-#include <type_traits>
+#include <vector>
 
 namespace tabane::bench {
 
@@ -15,7 +15,11 @@ using Served = std::function<std::uint64_t(std::uint64_t count)>;
 // Reports that it is ready and answers requests until the input ends. Returns the exit status.
 int serve(const std::map<std::string, Served>& work);
 
-// Calls f() or f(i), i from 0 on, `count` times and returns 0.
+// Returns what scene(words) returns, or 2 after a sentence on stderr if it throws. words: what
+// main() got, without the program.
+int serve_scene(int argc, char** argv, int (*scene)(const std::vector<std::string>& words));
+
+// Calls f() `count` times and returns 0.
 template <class F>
 Served repeated(F f) {
   return [f](std::uint64_t count) {

@@ -351,18 +351,17 @@ void serve_comm(comm::Comm& comm, const std::string& turns_file, ByHand& shared)
   serve_ranks(turns, comm.rank(), work.work());
 }
 
+int scene(const std::vector<std::string>& words) {
+  if (words.size() != 2) throw core::UsageError("usage: tabane_bench_comm RANKS TURNS_FILE");
+  ByHand& shared = shared_by_ranks();
+  comm::launch({.ranks = std::stoi(words[0]), .transport = comm::TransportKind::shm},
+               [&](comm::Comm& comm) { serve_comm(comm, words[1], shared); });
+  return 0;
+}
+
 }  // namespace
 }  // namespace tabane::bench
 
 int main(int argc, char** argv) {
-  using namespace tabane;
-  try {
-    if (argc != 3) throw core::UsageError("usage: tabane_bench_comm RANKS TURNS_FILE");
-    bench::ByHand& shared = bench::shared_by_ranks();
-    comm::launch({.ranks = std::stoi(argv[1]), .transport = comm::TransportKind::shm},
-                 [&](comm::Comm& comm) { bench::serve_comm(comm, argv[2], shared); });
-  } catch (const std::exception& error) {
-    fmt::print(stderr, "tabane_bench_comm: {}\n", error.what());
-    return 2;
-  }
+  return tabane::bench::serve_scene(argc, argv, tabane::bench::scene);
 }

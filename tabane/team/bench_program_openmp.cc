@@ -2,9 +2,7 @@
 // bench/remote.h. The environment sets its threads and where they run.
 //
 // Usage: tabane_bench_openmp spin TASKS ROUNDS | words FILE PIECE_BYTES.
-#include <fmt/format.h>
 
-#include <exception>
 #include <map>
 #include <string>
 #include <string_view>
@@ -95,7 +93,7 @@ int serve_words(const std::string& path, std::size_t piece_bytes) {
   return serve(work);
 }
 
-int serve_scene(const std::vector<std::string>& arguments) {
+int scene(const std::vector<std::string>& arguments) {
   if (arguments.at(0) == "spin")
     return serve_spin(std::stoull(arguments.at(1)), std::stoull(arguments.at(2)));
   return serve_words(arguments.at(1), std::stoull(arguments.at(2)));
@@ -105,10 +103,5 @@ int serve_scene(const std::vector<std::string>& arguments) {
 }  // namespace tabane::bench
 
 int main(int argc, char** argv) {
-  try {
-    return tabane::bench::serve_scene({argv + 1, argv + argc});
-  } catch (const std::exception& error) {
-    fmt::print(stderr, "tabane_bench_openmp: {}\n", error.what());
-    return 2;
-  }
+  return tabane::bench::serve_scene(argc, argv, tabane::bench::scene);
 }

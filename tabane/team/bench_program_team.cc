@@ -11,7 +11,6 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
-#include <exception>
 #include <string>
 #include <vector>
 
@@ -205,7 +204,7 @@ int serve_few(std::uint64_t rounds, int pus, std::size_t bytes) {
   return serve(work);
 }
 
-int serve_scene(const std::vector<std::string>& words) {
+int scene(const std::vector<std::string>& words) {
   const std::string scene = words.empty() ? "" : words[0];
   if (scene == "small") return serve_small();
   if (scene == "memory") return serve_memory(std::stoull(words.at(1)));
@@ -228,10 +227,5 @@ int serve_scene(const std::vector<std::string>& words) {
 }  // namespace tabane::bench
 
 int main(int argc, char** argv) {
-  try {
-    return tabane::bench::serve_scene({argv + 1, argv + argc});
-  } catch (const std::exception& error) {
-    fmt::print(stderr, "tabane_bench_team: {}\n", error.what());
-    return 2;
-  }
+  return tabane::bench::serve_scene(argc, argv, tabane::bench::scene);
 }

@@ -30,6 +30,19 @@
 namespace tabane::bench {
 namespace {
 
+double times_apart(double a, double b) { return std::max(a / b, b / a); }
+
+// apart: as times_apart(), of each run.
+void tell_apart(Panel& panel, const std::string& question, const char* figure, double limit,
+                std::vector<double> apart) {
+  panel.tell({.question = question,
+              .unit = "ratio",
+              .figure = figure,
+              .value = core::median(apart),
+              .limit = limit,
+              .samples = std::move(apart)});
+}
+
 void tell_messages(Panel& panel) {
   constexpr const char* kQuestion = "halo exchange, 1024 ranks";
   if (!panel.wants(kQuestion)) return;
@@ -40,20 +53,16 @@ void tell_messages(Panel& panel) {
     const double begin = core::tick_clock().now();
     simulate::simulate_halo("ap1000:32x32", "", halo);
     const double seconds = core::tick_clock().now() - begin;
-    if (!panel.settings().quick) {
+    const auto tell = [&](const char* figure, double value, double limit) {
       panel.tell({.question = kQuestion,
                   .unit = "s",
-                  .figure = "1000 steps",
-                  .value = seconds,
-                  .limit = 60,
-                  .samples = {seconds}});
-    }
-    panel.tell({.question = kQuestion,
-                .unit = "s",
-                .figure = "a message",
-                .value = seconds / messages,
-                .limit = 15e-6,
-                .samples = {seconds / messages}});
+                  .figure = figure,
+                  .value = value,
+                  .limit = limit,
+                  .samples = {value}});
+    };
+    if (!panel.settings().quick) tell("1000 steps", seconds, 60);
+    tell("a message", seconds / messages, 15e-6);
   });
 }
 
@@ -101,14 +110,9 @@ void tell_like_simgrid(Panel& panel) {
     }
     panel.part(question, [&] {
       run_command({program, pattern, fmt::format("{}", kRanks), fmt::format("{}", kBytes), file});
-      const double ratio = simulated_seconds(machine, pattern, kBytes) /
-                           std::strtod(core::read_file(file).c_str(), nullptr);
-      panel.tell({.question = question,
-                  .unit = "ratio",
-                  .figure = "simulated time to SimGrid's, or the inverse",
-                  .value = std::max(ratio, 1 / ratio),
-                  .limit = 1.05,
-                  .samples = {ratio}});
+      tell_apart(panel, question, "simulated time to SimGrid's, or the inverse", 1.05,
+                 {times_apart(simulated_seconds(machine, pattern, kBytes),
+                              std::strtod(core::read_file(file).c_str(), nullptr))});
     });
   }
 }
@@ -141,16 +145,10 @@ void tell_predictions(Panel& panel) {
         const auto seconds = [&](const std::string& where) {
           return solver_run(panel.settings(), folder / "run.json", "", solver + where, 1).timed(1);
         };
-        const double ratio = seconds(fmt::format(" --machine {}:{}", machine, grid)) /
-                             seconds(fmt::format(" --ranks 2 --grid {}", grid));
-        errors.push_back(std::max(ratio, 1 / ratio));
+        errors.push_back(times_apart(seconds(fmt::format(" --machine {}:{}", machine, grid)),
+                                     seconds(fmt::format(" --ranks 2 --grid {}", grid))));
       }
-      panel.tell({.question = question,
-                  .unit = "ratio",
-                  .figure = "predicted to measured time, or the inverse",
-                  .value = core::median(errors),
-                  .limit = 1.15,
-                  .samples = errors});
+      tell_apart(panel, question, "predicted to measured time, or the inverse", 1.15, errors);
     });
   }
 }
@@ -174,13 +172,8 @@ void tell_published(Panel& panel) {
     if (panel.settings().program.empty()) return panel.skip(question, "tabane was not found");
     panel.part(question, [&] {
       const double seconds = solver_run(panel.settings(), folder / "run.json", "", run, 1).timed(1);
-      const double ratio = seconds / *row.value;
-      panel.tell({.question = question,
-                  .unit = "ratio",
-                  .figure = "simulated to published time, or the inverse",
-                  .value = std::max(ratio, 1 / ratio),
-                  .limit = words.at(2) == "scg" ? 1.12 : 1.05,
-                  .samples = {ratio}});
+      tell_apart(panel, question, "simulated to published time, or the inverse",
+                 words.at(2) == "scg" ? 1.12 : 1.05, {times_apart(seconds, *row.value)});
     });
   }
 }

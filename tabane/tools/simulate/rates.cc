@@ -1,5 +1,3 @@
-#include "tabane/tools/simulate/rates.h"
-
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -18,6 +16,7 @@
 #include "tabane/core/temporary_file.h"
 #include "tabane/solver/blas.h"
 #include "tabane/solver/model.h"
+#include "tabane/tools/simulate/from_survey.h"
 
 namespace tabane::simulate {
 namespace {
