@@ -37,15 +37,9 @@ install(TARGETS tabane RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
 # Man page and completions are made by the program itself, from the definitions of its options.
 set(generated ${PROJECT_BINARY_DIR}/documents)
 add_custom_command(
-  OUTPUT ${generated}/tabane.1 ${generated}/tabane ${generated}/_tabane ${generated}/tabane.fish
-  COMMAND ${CMAKE_COMMAND} -E rm -rf ${generated}/man1  # pages of removed verbs
-  COMMAND tabane generate-docs man --template ${PROJECT_SOURCE_DIR}/docs/tabane.1.in
-          -o ${generated}/tabane.1
-  COMMAND tabane generate-docs man-pages --template ${PROJECT_SOURCE_DIR}/docs/tabane.1.in
-          -o ${generated}/man1
-  COMMAND tabane generate-docs bash -o ${generated}/tabane
-  COMMAND tabane generate-docs zsh -o ${generated}/_tabane
-  COMMAND tabane generate-docs fish -o ${generated}/tabane.fish
+  OUTPUT ${generated}/tabane.1
+  COMMAND ${CMAKE_COMMAND} -E rm -rf ${generated}  # pages of removed verbs
+  COMMAND tabane generate-docs ${PROJECT_SOURCE_DIR}/docs/tabane.1.in ${generated}
   DEPENDS tabane ${verb_modules} docs/tabane.1.in
   VERBATIM)
 add_custom_target(tabane_documents ALL DEPENDS ${generated}/tabane.1)

@@ -469,40 +469,27 @@ std::string zsh_completion(const Verb& program) {
 }
 
 struct DocumentOptions {
-  std::string document, page_template, output;
+  std::string page_template, folder;
 };
 
 int run(const DocumentOptions& options) {
-  const std::string& document = options.document;
-  if (document == "man-pages") {
-    const Template from = template_of(core::read_file(options.page_template));
-    std::filesystem::create_directories(options.output);
-    for (const Verb* verb : documented(tabane_program, "").below)
-      core::write_output(fmt::format("{}/tabane-{}.1", options.output, verb->name),
-                         man_page_of(tabane_program, *verb, from.about));
-    return kOk;
-  }
-  core::write_output(
-      options.output,
-      document == "man"
-          ? man_page(tabane_program, template_of(core::read_file(options.page_template)))
-      : document == "bash" ? bash_completion(tabane_program)
-      : document == "zsh"  ? zsh_completion(tabane_program)
-                           : fish_completion(tabane_program));
+  const Template from = template_of(core::read_file(options.page_template));
+  const std::filesystem::path folder = options.folder;
+  std::filesystem::create_directories(folder / "man1");
+  for (const Verb* verb : documented(tabane_program, "").below)
+    core::write_output(folder / "man1" / fmt::format("tabane-{}.1", verb->name),
+                       man_page_of(tabane_program, *verb, from.about));
+  core::write_output(folder / "tabane.1", man_page(tabane_program, from));
+  core::write_output(folder / "tabane", bash_completion(tabane_program));
+  core::write_output(folder / "_tabane", zsh_completion(tabane_program));
+  core::write_output(folder / "tabane.fish", fish_completion(tabane_program));
   return kOk;
 }
 
 Definition define() {
   const auto options = std::make_shared<DocumentOptions>();
-  return {{{"DOCUMENT",
-            &options->document,
-            "Which document to write",
-            {.choices = {"man", "man-pages", "bash", "zsh", "fish"}, .required = true}},
-           {"--template FILE", &options->page_template, "The man page's source"},
-           {"-o,--output FILE",
-            &options->output,
-            "The file to write, or the folder of man-pages",
-            {.required = true}}},
+  return {{{"TEMPLATE", &options->page_template, "The man page's source", {.required = true}},
+           {"DIR", &options->folder, "Write all documents into this folder", {.required = true}}},
           [options](const Given&) { return run(*options); }};
 }
 
@@ -510,7 +497,7 @@ Definition define() {
 
 extern constinit const Verb generate_docs_verb{
     .name = "generate-docs",
-    .what = "Write the man page or a completion from the command line's definitions",
+    .what = "Write the man pages and completions from the command line's definitions",
     .group = "Build",
     .define = define,
     .hidden = true};

@@ -1,5 +1,6 @@
-// Text that fits the terminal: UTF-8 read character by character, widths in columns, wrapped
-// paragraphs, tables of a given width.
+// Text for a terminal: UTF-8 read character by character, widths in columns, wrapped paragraphs,
+// tables of a given width; and names of files as text (printable.cc), which may hold any byte but
+// '/' and zero.
 #pragma once
 
 #include <cstddef>
@@ -52,5 +53,21 @@ struct Character {
 
 // The first character of a text that is not empty.
 Character first_character(std::string_view text);
+
+// ---- names of files ----
+
+// For a terminal: control characters, characters that change the direction of writing, and bytes
+// that are not UTF-8 become \n, \t, \r or \xHH, and a backslash two, so that a name cannot move the
+// cursor or pass for another line.
+std::string printable(std::string_view bytes);
+
+// The same, but backslashes stay: for text that is read, not matched with a name.
+std::string without_controls(std::string_view bytes);
+
+// Valid UTF-8: each byte that belongs to no character becomes U+FFFD.
+std::string lossy_utf8(std::string_view bytes);
+
+// All bytes, in ASCII: what is not a letter, a digit or one of -._~/ becomes %HH (RFC 3986).
+std::string percent_encoded(std::string_view bytes);
 
 }  // namespace tabane::program

@@ -11,8 +11,8 @@
 #include "tabane/comm/message.h"
 #include "tabane/core/error.h"
 #include "tabane/program/command.h"
+#include "tabane/program/layout.h"
 #include "tabane/program/output.h"
-#include "tabane/program/printable.h"
 
 namespace tabane::program {
 namespace {

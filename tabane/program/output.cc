@@ -12,7 +12,7 @@
 #include "tabane/lab/record/json.h"
 #include "tabane/lab/record_head.h"
 #include "tabane/lab/survey/survey.h"
-#include "tabane/program/printable.h"
+#include "tabane/program/layout.h"
 
 namespace tabane::program {
 namespace {

@@ -1,4 +1,3 @@
-#include "tabane/program/printable.h"
 
 #include <fmt/format.h>
 

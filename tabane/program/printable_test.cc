@@ -1,6 +1,6 @@
-#include "tabane/program/printable.h"
-
 #include <gtest/gtest.h>
+
+#include "tabane/program/layout.h"
 
 namespace tabane::program {
 namespace {

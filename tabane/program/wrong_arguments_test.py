@@ -69,7 +69,7 @@ study aes-folder --files 10 100 --no-such | study aes-folder --sizes 4Q | study 
 study pc-cluster --seconds 5s | study pc-cluster --seconds 0.5s --hosts a,b
 study pc-cluster --launcher ""
 study process-thread --text-size x | study process-thread --workloads nothing
-study process-thread --malloc nothing | generate-docs | generate-docs html -o x
+study process-thread --malloc nothing | generate-docs | generate-docs a b c
 """
 
 # Each kind of mistake about a file, by every verb that can make it: the folder has a folder "dir"

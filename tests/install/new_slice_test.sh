@@ -50,14 +50,14 @@ tabane=$work/bin/tabane
 "$tabane" study dummy-study --quick -q --json=- | grep -q clock || fail "the study does not run"
 "$tabane" --help | grep -q '^  dummy-tool' || fail "--help does not know the tool"
 "$tabane" study --help | grep -q '^  dummy-study' || fail "--help does not know the study"
-"$tabane" generate-docs man --template docs/tabane.1.in -o "$work/man"
-sed -n '/^\.SH MEASURE/,/^\.SH TUNE/p' "$work/man" | grep -qx '\.SS dummy-tool' ||
+"$tabane" generate-docs docs/tabane.1.in "$work/documents"
+sed -n '/^\.SH MEASURE/,/^\.SH TUNE/p' "$work/documents/tabane.1" | grep -qx '\.SS dummy-tool' ||
   fail "the man page does not show the tool in its group"
 for name in dummy-tool dummy-study; do
-  grep -q "${name/-/\\\\-}\|$name" "$work/man" || fail "the man page does not know $name"
-  for shell in bash zsh fish; do
-    "$tabane" generate-docs $shell -o "$work/completion"
-    grep -q "$name" "$work/completion" || fail "$shell's completion does not know $name"
+  grep -q "${name/-/\\\\-}\|$name" "$work/documents/tabane.1" ||
+    fail "the man page does not know $name"
+  for completion in tabane _tabane tabane.fish; do
+    grep -q "$name" "$work/documents/$completion" || fail "$completion does not know $name"
   done
 done
 for readme in tabane/studies/dummy_study/README.md tabane/tools/dummy_tool/README.md; do

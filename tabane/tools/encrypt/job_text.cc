@@ -13,7 +13,7 @@
 
 #include "tabane/core/units.h"
 #include "tabane/lab/record_head.h"
-#include "tabane/program/printable.h"
+#include "tabane/program/layout.h"
 #include "tabane/tools/encrypt/copy_share.h"
 
 namespace tabane::program {

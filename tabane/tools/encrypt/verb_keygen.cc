@@ -10,8 +10,8 @@
 #include "tabane/core/error.h"
 #include "tabane/crypto/keys.h"
 #include "tabane/program/command.h"
+#include "tabane/program/layout.h"
 #include "tabane/program/passphrase_prompt.h"
-#include "tabane/program/printable.h"
 #include "tabane/tools/encrypt/identity.h"
 #include "tabane/tools/encrypt/key_slots.h"
 

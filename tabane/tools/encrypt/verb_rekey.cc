@@ -8,8 +8,8 @@
 
 #include "tabane/core/error.h"
 #include "tabane/program/command.h"
+#include "tabane/program/layout.h"
 #include "tabane/program/passphrase_prompt.h"
-#include "tabane/program/printable.h"
 #include "tabane/program/progress.h"
 #include "tabane/tools/encrypt/job_text.h"
 #include "tabane/tools/encrypt/rekey.h"

@@ -9,7 +9,7 @@
 
 #include "tabane/core/error.h"
 #include "tabane/core/temporary_file.h"
-#include "tabane/program/printable.h"
+#include "tabane/program/layout.h"
 #include "tabane/tools/epub/archive.h"
 #include "tabane/tools/epub/cryptography.h"
 #include "tabane/tools/epub/licence.h"

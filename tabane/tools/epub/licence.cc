@@ -12,7 +12,7 @@
 #include "tabane/crypto/secret.h"
 #include "tabane/crypto/sha256.h"
 #include "tabane/lab/record/text.h"
-#include "tabane/program/printable.h"
+#include "tabane/program/layout.h"
 #include "tabane/tools/epub/package.h"
 
 namespace tabane::epub {

@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "tabane/core/error.h"
-#include "tabane/program/printable.h"
+#include "tabane/program/layout.h"
 #include "tabane/tools/epub/cryptography.h"
 
 namespace tabane::epub {

@@ -19,9 +19,9 @@
 #include "tabane/core/units.h"
 #include "tabane/crypto/keys.h"
 #include "tabane/program/command.h"
+#include "tabane/program/layout.h"
 #include "tabane/program/output.h"
 #include "tabane/program/passphrase_prompt.h"
-#include "tabane/program/printable.h"
 #include "tabane/program/progress.h"
 #include "tabane/tools/epub/licence.h"
 

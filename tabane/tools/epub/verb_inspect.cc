@@ -11,9 +11,9 @@
 #include "tabane/core/error.h"
 #include "tabane/crypto/keys.h"
 #include "tabane/program/command.h"
+#include "tabane/program/layout.h"
 #include "tabane/program/output.h"
 #include "tabane/program/passphrase_prompt.h"
-#include "tabane/program/printable.h"
 #include "tabane/tools/epub/books.h"
 #include "tabane/tools/epub/verb.h"
 

@@ -13,7 +13,7 @@
 #include "tabane/core/error.h"
 #include "tabane/core/output_file.h"
 #include "tabane/program/command.h"
-#include "tabane/program/printable.h"
+#include "tabane/program/layout.h"
 #include "tabane/program/solver.h"
 #include "tabane/solver/npy.h"
 #include "tabane/tools/linpack/solve.h"

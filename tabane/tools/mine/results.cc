@@ -4,7 +4,7 @@
 #include <fmt/ranges.h>
 
 #include "tabane/core/units.h"
-#include "tabane/program/printable.h"
+#include "tabane/program/layout.h"
 
 namespace tabane::mine {
 namespace {

@@ -7,8 +7,8 @@
 #include "tabane/comm/launch.h"
 #include "tabane/core/units.h"
 #include "tabane/program/command.h"
+#include "tabane/program/layout.h"
 #include "tabane/program/passphrase_prompt.h"
-#include "tabane/program/printable.h"
 #include "tabane/tools/mine/steps.h"
 #include "tabane/tools/mine/verb.h"
 

@@ -11,7 +11,7 @@
 #include "tabane/core/output_file.h"
 #include "tabane/lab/record_head.h"
 #include "tabane/program/command.h"
-#include "tabane/program/printable.h"
+#include "tabane/program/layout.h"
 #include "tabane/program/run_study.h"
 #include "tabane/tools/time/time.h"
 #include "tabane/tools/time/time_record.h"
