@@ -4,7 +4,6 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <cmath>
 #include <filesystem>
 #include <latch>
 #include <set>
@@ -344,16 +343,6 @@ void add_place_blocks(Campaign& campaign, const FolderBench& here, const FolderB
   }
 }
 
-// In memory, on one core.
-void add_cipher_block(Campaign& campaign, const FolderKey& key, unsigned pu, const StudyPlan& plan,
-                      bool quick) {
-  campaign.add(
-      {"ciphers", plan.effort.part(0, plan.passes).budget_seconds, [=, &key, &plan](Visit& visit) {
-         const core::ScopedBinding binding(pu);
-         visit.in_turn(cipher_contenders(key, quick), visit.part(plan.effort));
-       }});
-}
-
 std::string aes_folder_what(const Point& point) {
   if (point.factors.find("cipher") != nullptr)
     return "time of a buffer in memory on one core, " + point.text("cipher");
@@ -412,23 +401,22 @@ Record run_aes_folder(const core::Topology& topology, const AesFolderOptions& op
   }
   add_blocks(campaign, bench, host, plan);
   add_place_blocks(campaign, host, other_bench, plan);
-  add_cipher_block(campaign, key, pus.front(), plan, options.quick);
+  campaign.add({"ciphers", plan.effort.part(0, plan.passes).budget_seconds, [&](Visit& visit) {
+                  const core::ScopedBinding binding(pus.front());  // in memory, on one core
+                  visit.in_turn(cipher_contenders(key, options.quick), visit.part(plan.effort));
+                }});
   study.add(campaign, campaign.run({.passes = plan.passes}), aes_folder_what);
   if (!device) record.skipped.push_back({"coprocessor", no_device});
-  const auto is_of_files = [](const Point& point) {
-    return point.factors.find("files") != nullptr;
-  };
-  if (record.complete && !std::ranges::any_of(campaign.points, is_of_files))
+  if (record.complete && campaign.points.levels("files").empty())
     throw core::Error("nothing could be measured: " + campaign.skipped.back().reason);
   const char* const where = location.in_memory           ? "location.memory"
                             : !options.directory.empty() ? "location.wanted"
                                                          : "location.elsewhere";
-  record.sentences.push_back(StudyViews{record, campaign.points, *reports()[0]}
-                                 .caption(where, {{"directory", location.directory}})
-                                 .note);
+  const StudyViews views{record, campaign.points, *reports()[0]};
+  record.sentences.push_back(views.caption(where, {{"directory", location.directory}}).note);
   add_views(record, campaign.points, plan.threads.pus);
-  if (also) add_places({record, campaign.points, *reports()[0]}, also->directory);
-  add_cipher_views({record, campaign.points, *reports()[0]});
+  if (also) add_places(views, also->directory);
+  add_cipher_views(views);
   add_device_views(record, campaign.points, device ? device->about : "");
   return study.finish({"outliers"});  // which it looks for
 }

@@ -37,9 +37,8 @@ std::vector<Folder> plan(std::vector<std::uint64_t> lengths, std::uint64_t most_
   for (const std::uint64_t length : lengths) {
     const std::uint64_t bytes = (length + kBlock - 1) / kBlock * kBlock;
     if (bytes <= kBlock) continue;
-    for (std::uint64_t count = 1; count <= 4096 && count * bytes <= most_bytes; count *= 4) {
+    for (std::uint64_t count = 1; count <= 4096 && count * bytes <= most_bytes; count *= 4)
       works.push_back({count, bytes});
-    }
   }
   return works;
 }

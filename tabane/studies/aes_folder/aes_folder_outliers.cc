@@ -5,7 +5,6 @@
 #include <array>
 #include <cmath>
 #include <iterator>
-#include <limits>
 #include <map>
 
 #include "tabane/core/statistics.h"
@@ -179,6 +178,14 @@ std::pair<double, double> lost_of(const Point* point) {
   return {lost, point->number("files") * point->number("bytes")};
 }
 
+// All runs of a point in the order of time.
+Curve order_curve(std::string name, const Point& point) {
+  return {.name = std::move(name),
+          .x = beside(point, "order"),
+          .y = point.samples,
+          .flagged = unusually_high(point.samples)};
+}
+
 // ---- two directories ----
 
 // Of slow runs by either rule: what they took longer than the median, and how much longer tasks
@@ -246,22 +253,18 @@ void add_places(const StudyViews& views, const std::string& directory) {
                        "of it, waiting for a device", "dirty before", "other / own"},
                       combinations(views.points, {"bytes", "files", "threads", "program", "place"}),
                       row_of));
-  std::vector<Curve> curves;
+  const PointList there = views.points.where({{"place", kAlso}, {"program", kReport}});
+  if (there.empty()) return;
   LostTime here, also;
-  const Point* most = nullptr;
-  for (const Point* point : views.points.where({{"place", kAlso}, {"program", kReport}})) {
-    also.add(*point);
-    if (most == nullptr || lost_of(point) > lost_of(most)) most = point;
-  }
+  for (const Point* point : there) also.add(*point);
   for (const Point* point : views.points.where({{"place", kHere}, {"program", kReport}}))
     here.add(*point);
-  if (most == nullptr) return;
+  const Point* most = *std::ranges::max_element(there, {}, lost_of);
+  std::vector<Curve> curves;
   for (const char* place : {kAlso, kHere}) {
     const Point* point = views.points.find(most->factors.with({{"place", place}}));
-    curves.push_back({.name = place == std::string_view(kAlso) ? directory : "the study's own",
-                      .x = beside(*point, "order"),
-                      .y = point->samples,
-                      .flagged = unusually_high(point->samples)});
+    curves.push_back(
+        order_curve(place == std::string_view(kAlso) ? directory : "the study's own", *point));
   }
   views.order_chart("places.order", {"time", "s", true}, std::move(curves),
                     {{"what", folder_label(views.points, most->factors).text},
@@ -293,11 +296,7 @@ void add_order_of_runs(const StudyViews& views) {
   std::vector<Curve> curves;
   for (const Implementation& one : implementations()) {
     const Point* point = views.points.find(most->factors.with({{"implementation", one.name}}));
-    if (point != nullptr && !one.decrypts)
-      curves.push_back({.name = one.title,
-                        .x = beside(*point, "order"),
-                        .y = point->samples,
-                        .flagged = unusually_high(point->samples)});
+    if (point != nullptr && !one.decrypts) curves.push_back(order_curve(one.title, *point));
   }
   views.order_chart("order", {"time", "s", true}, std::move(curves),
                     {{"files", most->text("files")},

@@ -85,9 +85,7 @@ const Point* fastest_copy(const Points& points, const Factors& row, double threa
   PointList copies = points.where(
       {{"implementation", kCopy}, {"files", *row.find("files")}, {"bytes", *row.find("bytes")}});
   std::erase_if(copies, [=](const Point* copy) { return threads_of(*copy) > threads; });
-  const auto fastest =
-      std::ranges::min_element(copies, {}, [](const Point* copy) { return copy->median(); });
-  return fastest == copies.end() ? nullptr : *fastest;
+  return fastest(copies);
 }
 
 std::string folder_name(const Factors& row) {

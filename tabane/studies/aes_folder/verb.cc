@@ -18,8 +18,7 @@ Definition define() {
            {"-t,--threads LIST",
             &own->threads,
             "Numbers of threads (default 1 and the number of PUs, which is always among them; for "
-            "the "
-            "report's program 1,2,4 to twice the PUs, and 10,20,50,100)",
+            "the report's program 1,2,4 to twice the PUs, and 10,20,50,100)",
             {.commas = true}},
            {"-r,--runs N",
             &own->runs,

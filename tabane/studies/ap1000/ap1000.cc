@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <memory>
-#include <span>
 #include <utility>
 
 #include "tabane/comm/collectives.h"
@@ -100,16 +99,14 @@ RankWork gatherings(Grid& grid, const Gathering& what,
   const std::size_t elements = what.bytes / sizeof(float);
   const std::size_t elements_a_rank = elements / static_cast<std::size_t>(grid.all().size());
   arrays->fit(elements, grid.all().size());
-  return [=, &grid, roots = Roots(grid.all())](std::uint64_t iterations) mutable {
+  return core::repeat([=, &grid, roots = Roots(grid.all())]() mutable {
     const std::span<float> all = std::span(arrays->all).first(elements);
     const std::span<float> part = std::span(arrays->part).first(elements_a_rank);
-    for (std::uint64_t i = 0; i < iterations; ++i) {
-      if (what.scatters)
-        comm::scatter(grid.all(), all, part, roots.next(), what.layout, by(what.algorithm));
-      else
-        comm::gather(grid.all(), part, all, roots.next(), what.layout, by(what.algorithm));
-    }
-  };
+    if (what.scatters)
+      comm::scatter(grid.all(), all, part, roots.next(), what.layout, by(what.algorithm));
+    else
+      comm::gather(grid.all(), part, all, roots.next(), what.layout, by(what.algorithm));
+  });
 }
 
 // ---- the plan ----
@@ -123,18 +120,20 @@ struct NamedAlgorithm {
   const char* algorithm;  // empty: chosen
 };
 
+// Adds an operation that ranks repeat. make(grid): returns it.
+void add(Contenders& all, Factors factors, auto make) {
+  all.push_back({std::move(factors), [=](Grid& grid) { return core::repeat(make(grid)); }});
+}
+
 void add_barriers(Contenders& all, bool shares_memory) {
   const std::vector<NamedAlgorithm> ways =
       shares_memory ? std::vector<NamedAlgorithm>{{"chosen", ""},
                                                   {"flags", "flags"},
                                                   {"messages", "messages"}}
                     : std::vector<NamedAlgorithm>{{"native", "native"}, {"messages", "messages"}};
-  for (const NamedAlgorithm way : ways) {
-    all.push_back({{{"part", "barrier"}, {"way", way.name}}, [=](Grid& grid) {
-                     return core::repeat(
-                         [&grid, way] { comm::barrier(grid.all(), by(way.algorithm)); });
-                   }});
-  }
+  for (const NamedAlgorithm way : ways)
+    add(all, {{"part", "barrier"}, {"way", way.name}},
+        [=](Grid& grid) { return [&grid, way] { comm::barrier(grid.all(), by(way.algorithm)); }; });
 }
 
 struct GroupNames {
@@ -155,16 +154,14 @@ void add_broadcasts(Contenders& all, int ranks, bool shares_memory) {
                           (group.part == GridPart::column && shape.rows == 1);
     if (is_alone) continue;
     for (const NamedAlgorithm way : {own, NamedAlgorithm{"binomial", "binomial"}}) {
-      for (const std::uint64_t bytes : {8, 64, 512, 4096, 16384, 65536}) {
-        all.push_back(
-            {{{"part", group.broadcast}, {"way", way.name}, {"bytes", bytes}}, [=](Grid& grid) {
-               Comm& comm = part_of(grid, group.part);
-               return core::repeat([&comm, way, values = std::vector<std::byte>(bytes),
-                                    roots = Roots(comm)]() mutable {
-                 comm::broadcast(comm, values, roots.next(), by(way.algorithm));
-               });
-             }});
-      }
+      for (const std::uint64_t bytes : {8, 64, 512, 4096, 16384, 65536})
+        add(all, {{"part", group.broadcast}, {"way", way.name}, {"bytes", bytes}}, [=](Grid& grid) {
+          Comm& comm = part_of(grid, group.part);
+          return
+              [&comm, way, values = std::vector<std::byte>(bytes), roots = Roots(comm)]() mutable {
+                comm::broadcast(comm, values, roots.next(), by(way.algorithm));
+              };
+        });
     }
   }
 }
@@ -174,18 +171,17 @@ void add_global_functions(Contenders& all) {
     for (const NamedAlgorithm way :
          {NamedAlgorithm{"chosen", ""}, NamedAlgorithm{"tree", "tree"}}) {
       if (part != GridPart::all && way.name == std::string_view("tree")) continue;
-      all.push_back(
-          {{{"part", "sum"}, {"way", way.name}, {"group", name}}, [=, part = part](Grid& grid) {
-             return core::repeat([&comm = part_of(grid, part), way] {
-               comm::all_reduce(comm, 1.0, Operation::sum, by(way.algorithm));
-             });
-           }});
-      all.push_back(
-          {{{"part", "max_loc"}, {"way", way.name}, {"group", name}}, [=, part = part](Grid& grid) {
-             return core::repeat([&comm = part_of(grid, part), way] {
-               comm::all_reduce_max_loc(comm, 1.0 + comm.rank(), 7, by(way.algorithm));
-             });
-           }});
+      add(all, {{"part", "sum"}, {"way", way.name}, {"group", name}}, [=, part = part](Grid& grid) {
+        return [&comm = part_of(grid, part), way] {
+          comm::all_reduce(comm, 1.0, Operation::sum, by(way.algorithm));
+        };
+      });
+      add(all, {{"part", "max_loc"}, {"way", way.name}, {"group", name}},
+          [=, part = part](Grid& grid) {
+            return [&comm = part_of(grid, part), way] {
+              comm::all_reduce_max_loc(comm, 1.0 + comm.rank(), 7, by(way.algorithm));
+            };
+          });
     }
   }
 }
@@ -193,44 +189,34 @@ void add_global_functions(Contenders& all) {
 void add_vectors(Contenders& all) {
   for (std::size_t elements = 1; elements <= 64; elements *= 2) {
     const std::uint64_t bytes = elements * sizeof(double);
-    all.push_back({{{"part", "vector"}, {"way", "elements"}, {"bytes", bytes}}, [=](Grid& grid) {
-                     return core::repeat([&grid, values = std::vector<double>(elements)]() mutable {
-                       for (double& value : values)
-                         value = comm::all_reduce(grid.all(), value, Operation::sum);
-                     });
-                   }});
+    add(all, {{"part", "vector"}, {"way", "elements"}, {"bytes", bytes}}, [=](Grid& grid) {
+      return [&grid, values = std::vector<double>(elements)]() mutable {
+        for (double& value : values) value = comm::all_reduce(grid.all(), value, Operation::sum);
+      };
+    });
     for (const NamedAlgorithm way :
-         {NamedAlgorithm{"vector", ""}, NamedAlgorithm{"vector tree", "tree"}}) {
-      all.push_back(
-          {{{"part", "vector"}, {"way", way.name}, {"bytes", bytes}}, [=](Grid& grid) {
-             return core::repeat([&grid, way, values = std::vector<double>(elements)]() mutable {
-               comm::all_reduce(grid.all(), values, Operation::sum, by(way.algorithm));
-             });
-           }});
-    }
+         {NamedAlgorithm{"vector", ""}, NamedAlgorithm{"vector tree", "tree"}})
+      add(all, {{"part", "vector"}, {"way", way.name}, {"bytes", bytes}}, [=](Grid& grid) {
+        return [&grid, way, values = std::vector<double>(elements)]() mutable {
+          comm::all_reduce(grid.all(), values, Operation::sum, by(way.algorithm));
+        };
+      });
   }
 }
 
 void add_gathering(Contenders& all, int ranks) {
-  struct LayoutChoice {
-    const char* way;
-    comm::Layout layout;
-    const char* algorithm;
-  };
-  const LayoutChoice hows[] = {{"fine", comm::Layout::cyclic, ""},
-                               {"block", comm::Layout::block, ""},
-                               {"polling", comm::Layout::block, "polling"}};
   const auto arrays = std::make_shared<GatherArrays>();
   for (const std::uint64_t part : {64, 1024, 8192, 65536}) {
     const std::uint64_t bytes = part * static_cast<std::uint64_t>(ranks);
     if (bytes * static_cast<std::uint64_t>(ranks) > kMostOfAllRanks) break;
-    for (const LayoutChoice how : hows) {
+    for (const char* way : {"fine", "block", "polling"}) {
+      const bool is_fine = way == std::string_view("fine"),
+                 polls = way == std::string_view("polling");
       for (const bool scatters : {false, true}) {
-        all.push_back(
-            {{{"part", scatters ? "scatter" : "gather"}, {"way", how.way}, {"bytes", bytes}},
-             [=, what = Gathering{scatters, bytes, how.layout, how.algorithm}](Grid& grid) {
-               return gatherings(grid, what, arrays);
-             }});
+        const Gathering what{scatters, bytes, is_fine ? comm::Layout::cyclic : comm::Layout::block,
+                             polls ? way : ""};
+        all.push_back({{{"part", scatters ? "scatter" : "gather"}, {"way", way}, {"bytes", bytes}},
+                       [=](Grid& grid) { return gatherings(grid, what, arrays); }});
       }
     }
   }

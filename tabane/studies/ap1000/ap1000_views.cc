@@ -303,14 +303,10 @@ void broadcasts_over_sizes(const StudyViews& views, int pus) {
     }
     Curves curves = times_over(views.points, "bytes", lines, "message", "B");
     const bool is_tree = way == "binomial";
-    if (is_tree)
-      add_reported(
-          curves, views,
-          {{"broadcast.binomial.ranks8", "8 cells"}, {"broadcast.binomial.ranks16", "16 cells"}});
-    else
-      add_reported(
-          curves, views,
-          {{"broadcast.network.ranks8", "8 cells"}, {"broadcast.network.ranks16", "16 cells"}});
+    add_reported(
+        curves, views,
+        {{is_tree ? "broadcast.binomial.ranks8" : "broadcast.network.ranks8", "8 cells"},
+         {is_tree ? "broadcast.binomial.ranks16" : "broadcast.network.ranks16", "16 cells"}});
     views.chart(is_tree ? "broadcast.tree" : "broadcast.direct", std::move(curves),
                 {{"ranks", fmt::format("{:g}", ranks)}, {"way", title_of_way(way)}},
                 "broadcast.sizes");

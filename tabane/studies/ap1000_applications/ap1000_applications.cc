@@ -254,8 +254,8 @@ std::optional<Record> run_ap1000_applications(const core::Topology& topology,
     there.grid = {machine.rows, machine.columns};
     comm::sim::scale(machine, options.conventional);  // throws before anything runs
     return measure(topology, there, plan_simulated_ranks(machine.ranks()),
-                   *simulating_runner(there.ranks.machine, options.conventional,
-                                      [&hooks] { hooks.throw_if_stopped(); }),
+                   *launching_runner(there.ranks.machine, options.conventional,
+                                     [&hooks] { hooks.throw_if_stopped(); }),
                    kSimulated, hooks);
   }
   int most = options.ranks.most_ranks;
@@ -266,7 +266,7 @@ std::optional<Record> run_ap1000_applications(const core::Topology& topology,
     most = rows * columns;
   }
   if (comm::transport_of({.transport = options.ranks.transport}) != comm::TransportKind::mpi) {
-    const std::unique_ptr<Runner> runner = forking_runner();
+    const std::unique_ptr<Runner> runner = launching_runner();
     return measure(topology, options,
                    plan_ranks_from_one(most > 0 ? most : std::max(pus, kLeastGrid), topology),
                    *runner, pus, hooks);

@@ -104,7 +104,7 @@ Run simulated_run(int application, const std::string& set, int n, int ranks) {
 // to the last two.
 TEST(SimulatedAp1000, TakesAsLongAsPublished) {
   const Record& report = published("ap1000-applications");
-  const auto runner = simulating_runner("ap1000:16x32", "setup=5");
+  const auto runner = launching_runner("ap1000:16x32", "setup=5");
   for (const auto& [application, n, ranks, error] :
        {std::tuple{0, 1000, 64, 0.05}, {1, 100, 256, 0.12}, {2, 1067, 16, 0.05}}) {
     const std::string name =
@@ -121,7 +121,7 @@ TEST(SimulatedAp1000, TakesAsLongAsPublished) {
 // Each mechanism helps: the curves are in the order of the report. And a run is repeated to the
 // bit.
 TEST(SimulatedAp1000, IsFasterWithEachMechanism) {
-  const auto runner = simulating_runner("ap1000:16x32", "setup=5");
+  const auto runner = launching_runner("ap1000:16x32", "setup=5");
   for (const auto& [application, n] : {std::pair{0, 200}, {1, 40}, {2, 200}}) {
     double before = 1e9;
     const Application& one = applications(true)[static_cast<std::size_t>(application)];

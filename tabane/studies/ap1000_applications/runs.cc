@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <array>
 #include <exception>
-#include <memory>
 #include <numeric>
 #include <optional>
 #include <utility>
@@ -156,67 +155,56 @@ Outcome solve_on(comm::Comm& comm, const Run& run, const core::ScratchFolder& in
   return outcome;
 }
 
-class ForkingRunner : public Runner {
+// Forks ranks for each run, or simulates them.
+class LaunchingRunner : public Runner {
  public:
-  // Ctrl-C waits for the end of the run.
-  Outcome solve(const Run& run) override {
-    const BlockInterrupts hold;
-    std::optional<comm::SocketQueues> queues;  // two descriptors a rank
-    if (!set_of(run).messages) queues.emplace(run.ranks);
-    comm::CallCounter counter;
-    comm::LaunchOptions options{.ranks = run.ranks, .transport = comm::TransportKind::shm};
-    options.choice_rules = rules_of(run);
-    options.put_on_top = [&](TransportPtr below) {
-      return ap1000_applications::put_on_top(std::move(below), run, queues ? &*queues : nullptr,
-                                             counter);
-    };
-    return comm::launch_result<Outcome>(
-               options, [&](comm::Comm& comm) { return solve_on(comm, run, inputs(), counter); })
-        .value();
-  }
-  double product_rate(int ranks) override {
-    const BlockInterrupts hold;
-    return comm::launch_result<double>(
-               {.ranks = ranks, .transport = comm::TransportKind::shm},
-               [](comm::Comm& comm) { return solver::measure_product_rate(comm); })
-        .value();
-  }
-};
-
-class SimulatingRunner : public Runner {
- public:
-  SimulatingRunner(std::string machine, std::string conventional, std::function<void()> check)
+  LaunchingRunner(std::string machine, std::string conventional, std::function<void()> check)
       : machine_(std::move(machine)),
         conventional_(std::move(conventional)),
         check_(std::move(check)) {}
 
   Outcome solve(const Run& run) override {
-    comm::LaunchOptions options{.machine = machine_with(machine_, run.ranks)};
-    if (!set_of(run).messages) options.machine_changes = conventional_;
-    options.choice_rules = rules_of(run);
+    std::optional<comm::SocketQueues> queues;  // two descriptors a rank
     comm::CallCounter counter;
-    return comm::launch_result<Outcome>(options,
-                                        [&](comm::Comm& comm) {
-                                          comm::check_run(comm.transport(), check_);
-                                          return solve_on(comm, run, inputs(), counter);
-                                        })
-        .value();
+    comm::LaunchOptions options = options_for(run.ranks);
+    options.choice_rules = rules_of(run);
+    if (machine_.empty()) {
+      if (!set_of(run).messages) queues.emplace(run.ranks);
+      options.put_on_top = [&](TransportPtr below) {
+        return ap1000_applications::put_on_top(std::move(below), run, queues ? &*queues : nullptr,
+                                               counter);
+      };
+    } else if (!set_of(run).messages) {
+      options.machine_changes = conventional_;
+    }
+    return result_of<Outcome>(
+        options, [&](comm::Comm& comm) { return solve_on(comm, run, inputs(), counter); });
   }
   double product_rate(int ranks) override {
-    return comm::launch_result<double>(
-               {.machine = machine_with(machine_, ranks)},
-               [](comm::Comm& comm) { return solver::measure_product_rate(comm); })
-        .value();
+    return result_of<double>(options_for(ranks),
+                             [](comm::Comm& comm) { return solver::measure_product_rate(comm); });
   }
 
  private:
+  comm::LaunchOptions options_for(int ranks) const {
+    if (machine_.empty()) return {.ranks = ranks, .transport = comm::TransportKind::shm};
+    return {.machine = machine_with(machine_, ranks)};
+  }
+  template <class R, class F>
+  R result_of(const comm::LaunchOptions& options, F f) const {
+    std::optional<BlockInterrupts> hold;  // Ctrl-C waits for the end of a run that is forked
+    if (machine_.empty()) hold.emplace();
+    return *comm::launch_result<R>(options, [&](comm::Comm& comm) {
+      comm::check_run(comm.transport(), check_);
+      return f(comm);
+    });
+  }
+
   std::string machine_, conventional_;
   std::function<void()> check_;
 };
 
-// What rank 0 has all ranks do. run.ranks 0: nothing more; run.n 0: the rate of products.
-using Command = Run;
-
+// What rank 0 has all ranks do is a run. run.ranks 0: nothing more; run.n 0: the rate of products.
 class WorldRunner : public Runner {
  public:
   explicit WorldRunner(comm::Comm& world) : world_(world) {}
@@ -330,12 +318,10 @@ Pictures Runner::pictures() const {
   return {to_base64(core::read_file(box.picture)), to_base64(mesh.value())};
 }
 
-std::unique_ptr<Runner> forking_runner() { return std::make_unique<ForkingRunner>(); }
-
-std::unique_ptr<Runner> simulating_runner(std::string machine, std::string conventional,
-                                          std::function<void()> check) {
-  return std::make_unique<SimulatingRunner>(std::move(machine), std::move(conventional),
-                                            std::move(check));
+std::unique_ptr<Runner> launching_runner(std::string machine, std::string conventional,
+                                         std::function<void()> check) {
+  return std::make_unique<LaunchingRunner>(std::move(machine), std::move(conventional),
+                                           std::move(check));
 }
 
 void run_on(comm::Comm& world, const std::function<void(Runner&)>& body) {

@@ -83,11 +83,11 @@ class Runner {
   core::ScratchFolder inputs_;
 };
 
-std::unique_ptr<Runner> forking_runner();
-// Solves on a simulated machine, of any number of ranks. conventional: what changes in it where
-// messages are conventional ones, as LaunchOptions::machine_changes. check: as comm::check_run().
-std::unique_ptr<Runner> simulating_runner(std::string machine, std::string conventional,
-                                          std::function<void()> check = {});
+// Solves on ranks that are forked, or on a simulated machine, of any number of ranks. conventional:
+// what changes in it where messages are conventional ones, as LaunchOptions::machine_changes.
+// check: as comm::check_run().
+std::unique_ptr<Runner> launching_runner(std::string machine = "", std::string conventional = "",
+                                         std::function<void()> check = {});
 
 // Calls body with a runner on rank 0, whose runs are on the first ranks of `world`; the other ranks
 // take part in these until body has returned. All ranks call it. throws: on rank 0, as body.

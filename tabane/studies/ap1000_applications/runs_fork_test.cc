@@ -116,7 +116,7 @@ void expect_that_all_sets_differ(Runner& runner) {
 // On forked ranks and, under its launcher, on those of MPI.
 TEST(CountedCalls, DifferWhereSetsDoInWhatIsUsed) {
   if (comm::detect_transport() != comm::TransportKind::mpi) {
-    return expect_that_all_sets_differ(*forking_runner());
+    return expect_that_all_sets_differ(*launching_runner());
   }
   comm::launch({.transport = comm::TransportKind::mpi},
                [](comm::Comm& world) { run_on(world, expect_that_all_sets_differ); });
@@ -127,7 +127,7 @@ TEST(CountedCalls, DifferWhereSetsDoInWhatIsUsed) {
 TEST(CountedCalls, OfScgAreThoseOfItsIterations) {
   if (comm::detect_transport() == comm::TransportKind::mpi)
     GTEST_SKIP() << "one transport is enough";
-  const Outcome outcome = forking_runner()->solve(
+  const Outcome outcome = launching_runner()->solve(
       {.application = 1, .set = 1, .n = 20, .ranks = 4, .grid = {2, 2}, .counts = true});
   const double sums = calls_of(outcome, "all_reduce");
   EXPECT_EQ(std::fmod(sums, 2), 1);

@@ -6,11 +6,9 @@
 #include <algorithm>
 #include <cstdint>
 #include <iterator>
-#include <optional>
 
 #include "tabane/core/binding.h"
 #include "tabane/core/clock.h"
-#include "tabane/core/core_rate.h"
 #include "tabane/core/error.h"
 #include "tabane/core/measurement.h"
 #include "tabane/lab/record/published.h"

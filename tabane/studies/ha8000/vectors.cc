@@ -8,7 +8,6 @@
 #include "tabane/core/binding.h"
 #include "tabane/core/core_rate.h"
 #include "tabane/core/measurement.h"
-#include "tabane/lab/record/text.h"
 #include "tabane/lab/study/views.h"
 #include "tabane/simd/ladder.h"
 #include "tabane/simd/roof.h"

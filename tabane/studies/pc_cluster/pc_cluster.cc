@@ -5,7 +5,6 @@
 #include <mpfr.h>
 
 #include <algorithm>
-#include <cstdint>
 #include <memory>
 #include <utility>
 
@@ -19,7 +18,6 @@
 #include "tabane/lab/probes/ping_pong.h"
 #include "tabane/lab/survey/survey.h"
 #include "tabane/solver/blas.h"
-#include "tabane/tools/matmul/matrix.h"
 #include "tabane/tools/matmul/solve.h"
 
 namespace tabane::lab {
@@ -59,8 +57,7 @@ Block product_block(const core::Topology& topology, bool quick) {
 // ---- multiple precision ----
 
 Block mpfr_block(const core::Topology& topology, bool quick) {
-  std::vector<unsigned> pus;
-  for (const core::Pu& pu : topology.pus()) pus.push_back(pu.os_index);
+  const std::vector<unsigned> pus = topology.pu_os_indices();
   Block block{.what = "operations of MPFR"};
   std::vector<std::pair<std::size_t, std::size_t>> how;  // operation, cores
   for (std::size_t i = 0; i < mpfr_operations().size(); ++i) {
@@ -160,12 +157,11 @@ Block parallel_block(const std::vector<int>& numbers, bool quick) {
       for (std::size_t i = 0; i < pairs.size(); ++i) {
         for (const int ranks : numbers) {
           visit.show(0.5);
-          const std::function<std::vector<double>(comm::Comm&)> rank = [&](comm::Comm& comm) {
-            const auto [exact, loop] = multiply_both_ways(comm, *pairs[i]);
-            return std::vector<double>{exact, loop};
-          };
           const auto seconds = *comm::launch_result<std::vector<double>>(
-              {.ranks = ranks, .transport = comm::TransportKind::shm}, rank);
+              {.ranks = ranks, .transport = comm::TransportKind::shm}, [&](comm::Comm& comm) {
+                const auto [exact, loop] = multiply_both_ways(comm, *pairs[i]);
+                return std::vector<double>{exact, loop};
+              });
           visit.add(product_factors("inside", "exact", all_bits[i], ranks), {seconds[0]});
           visit.add(product_factors("inside", "loop", all_bits[i], ranks), {seconds[1]});
         }
@@ -206,24 +202,19 @@ void measure_products(comm::Comm& world, double seconds, const LinkSink& sink) {
 // long on a busy machine, and Ctrl-C has to wait for its end.
 void add_inside_blocks(Campaign& campaign, const RankRunner& runner) {
   constexpr std::size_t kSizesABlock = 16;
-  struct LinkKind {
-    const char* name;
-    std::function<RankWorkload(std::uint64_t)> ping_pong;
-  };
-  const auto links = std::make_shared<LocalLinks>();
-  const std::vector<LinkKind> ways = {
-      {"tcp", [=](std::uint64_t bytes) { return links->ping_pong("127.0.0.1", bytes); }},
-      {"unix socket", [=](std::uint64_t bytes) { return links->ping_pong("", bytes); }},
-      {"shm", message_ping_pong}};
+  LocalLinks links;
   const std::vector<std::uint64_t> sizes = ping_pong_sizes(std::uint64_t{4} << 20);
   for (std::size_t first = 0; first < sizes.size(); first += kSizesABlock) {
     std::vector<RankContender> contenders;
     const std::size_t end = std::min(first + kSizesABlock, sizes.size());
     for (std::size_t i = first; i < end; ++i) {
-      for (const LinkKind& way : ways)
-        contenders.push_back({{{"part", "inside"}, {"way", way.name}, {"bytes", sizes[i]}},
-                              way.ping_pong(sizes[i]),
-                              0.5});
+      const auto add = [&](const char* way, RankWorkload workload) {
+        contenders.push_back(
+            {{{"part", "inside"}, {"way", way}, {"bytes", sizes[i]}}, std::move(workload), 0.5});
+      };
+      add("tcp", links.ping_pong("127.0.0.1", sizes[i]));
+      add("unix socket", links.ping_pong("", sizes[i]));
+      add("shm", message_ping_pong(sizes[i]));
     }
     campaign.add(rank_block(
         runner, 2,
@@ -299,10 +290,9 @@ void require_hosts(const PcClusterOptions& options) {
   if (!reason.empty())
     throw core::UsageError(
         "--hosts {}: no answer ({}). The launcher has to start a program on both, as 'mpirun "
-        "--host "
-        "{} -n 2 hostname' does, and tabane has to be installed at the same place there; without "
-        "--hosts all else is measured",
-        hosts, reason, hosts);
+        "--host {} -n 2 hostname' does, and tabane has to be installed at the same place there; "
+        "without --hosts all else is measured",
+        hosts, reason, hosts));
 }
 
 // A machine without a loopback device, for example, or one that is too busy.

@@ -2,7 +2,6 @@
 // between nodes, to compare machines by.
 #pragma once
 
-#include <cstdint>
 #include <functional>
 #include <optional>
 #include <string>
@@ -29,8 +28,8 @@ struct PcClusterOptions {
 };
 
 // Hosts are asked before anything else is measured. Where an MPI launcher has started this process,
-// only what its ranks can measure: messages. All
-// ranks call it then, and those other than 0 get null.
+// only what its ranks can measure: messages. All ranks call it then, and those other than 0 get
+// null.
 // throws: core::UsageError for options that cannot be, and for hosts that do not answer; as
 // comm::launch() otherwise.
 std::optional<Record> run_pc_cluster(const core::Topology& topology,

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <map>
 #include <utility>
 
 #include "tabane/lab/record/published.h"
@@ -14,13 +15,11 @@ namespace tabane::lab::pc_cluster {
 namespace {
 
 std::string title_of_way(const std::string& way) {
-  if (way == "tcp") return "TCP";
-  if (way == "unix socket") return "Unix socket";
-  if (way == "mpi") return "MPI";
-  if (way == "dgemm") return "DGEMM";
-  if (way == "exact") return "tabane's, exact";
-  if (way == "loop") return "loop of MPFR";
-  return way;
+  static const std::map<std::string, std::string> titles = {
+      {"tcp", "TCP"},     {"unix socket", "Unix socket"}, {"mpi", "MPI"},
+      {"dgemm", "DGEMM"}, {"exact", "tabane's, exact"},   {"loop", "loop of MPFR"}};
+  const auto found = titles.find(way);
+  return found == titles.end() ? way : found->second;
 }
 
 std::vector<Line> ways_of(const StudyViews& views, const char* part) {

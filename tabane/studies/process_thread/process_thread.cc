@@ -7,14 +7,11 @@
 #include <filesystem>
 #include <limits>
 #include <map>
-#include <optional>
 #include <set>
 
-#include "tabane/core/cgroup.h"
 #include "tabane/core/error.h"
 #include "tabane/core/units.h"
 #include "tabane/lab/campaign/campaign.h"
-#include "tabane/lab/study/study.h"
 
 namespace tabane::lab {
 namespace process_thread {
@@ -248,10 +245,8 @@ struct MeteredWork {
     expected = answer["expected"];
     return answer["requests"].get<double>();
   }
-  Json measure(Shape shape, const std::string& order = "tree") const {
-    return ask_about("measure", shape, order);
-  }
-  Json ask_about(const char* what, Shape shape, const std::string& order = "tree") const {
+  // what: "measure", or "memory".
+  Json measure(Shape shape, const char* order = "tree", const char* what = "measure") const {
     return ask(meter, {{"do", what},
                        {"processes", shape.processes},
                        {"threads", shape.threads},
@@ -313,7 +308,7 @@ Sample automatic_sample(const Json& answer) {
 // The memory that all processes of a measurement take together while they work. measured: factors
 // of the point that tells how fast they are.
 void note_memory(Setup& setup, const MeteredWork& work, Shape shape, const Factors& measured) {
-  const Json bytes = work.ask_about("memory", shape)["bytes"];
+  const Json bytes = work.measure(shape, "tree", "memory")["bytes"];
   if (!bytes.is_number()) return;
   Result result{.name = "process_thread.memory",
                 .what = "memory that all processes take together while they work (PSS)",

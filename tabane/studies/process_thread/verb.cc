@@ -10,7 +10,6 @@
 #include "tabane/core/helper_process.h"
 #include "tabane/core/units.h"
 #include "tabane/lab/commands/run_plan.h"
-#include "tabane/lab/record/record.h"
 #include "tabane/program/command.h"
 #include "tabane/program/run_options.h"
 #include "tabane/program/run_study.h"
