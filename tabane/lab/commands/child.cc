@@ -41,6 +41,8 @@ constexpr double kLookAgainSeconds = 0.25;
 constexpr double kGraceSeconds = 1;
 constexpr std::size_t kMostErrorBytes = 8192;
 constexpr int kEndsFirst = 1000;  // the kernel's highest badness
+// Streams of the command.
+constexpr std::size_t kStandardInput = 0, kStandardOutput = 1, kStandardError = 2;
 
 double seconds_since(SteadyClock::time_point start) {
   return Seconds(SteadyClock::now() - start).count();
@@ -241,19 +243,19 @@ class Child {
  private:
   void open_streams(const ChildLimits& limits) {
     input_ = open_file(command_.input.empty() ? "/dev/null" : command_.input, O_RDONLY);
-    streams_[STDIN_FILENO] = input_.get();
+    streams_[kStandardInput] = input_.get();
     if (command_.output == OutputTo::terminal) return;
     errors_ = std::make_unique<PipeReader>(kMostErrorBytes, false);
-    streams_[STDERR_FILENO] = errors_->writing_end();
+    streams_[kStandardError] = errors_->writing_end();
     if (command_.output == OutputTo::kept) {
       output_ = std::make_unique<PipeReader>(limits.most_kept_bytes, limits.most_kept_bytes > 0);
-      streams_[STDOUT_FILENO] = output_->writing_end();
+      streams_[kStandardOutput] = output_->writing_end();
       return;
     }
     output_file_ = command_.output == OutputTo::file
                        ? open_file(command_.output_file, O_WRONLY | O_CREAT | O_TRUNC)
                        : open_file("/dev/null", O_WRONLY);
-    streams_[STDOUT_FILENO] = output_file_.get();
+    streams_[kStandardOutput] = output_file_.get();
   }
 
   // Returns whether there was something to end besides the command itself.
