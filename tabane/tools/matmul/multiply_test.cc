@@ -94,14 +94,15 @@ TEST(MpMultiply, TakesNumbersOfOtherPrecisionsThanTheResult) {
   }
 }
 
+Matrix graded(const Matrix& m, long by_row, long by_column) {
+  return of(m.rows(), m.columns(), m.bits(), [&](int i, int j, mpfr_ptr to) {
+    mpfr_mul_2si(to, m.at(i, j), by_row * i + by_column * j, MPFR_RNDN);
+  });
+}
+
 TEST(MpMultiply, IsExactForGradedMatrices) {
   constexpr int kN = 28;
   const Matrix x = test_matrix(kN, kN, 90, 1), y = test_matrix(kN, kN, 90, 1, 2);
-  const auto graded = [](const Matrix& m, long by_row, long by_column) {
-    return of(kN, kN, m.bits(), [&](int i, int j, mpfr_ptr to) {
-      mpfr_mul_2si(to, m.at(i, j), by_row * i + by_column * j, MPFR_RNDN);
-    });
-  };
   expect_product(graded(x, 500, 0), graded(y, 0, -300), 90, "by row and column of the result");
   expect_product(graded(x, 0, 400), graded(y, -400, 0), 90, "terms that are as large as others");
   expect_product(graded(x, 0, -150), graded(y, 0, 0), 90, "terms of falling size");
@@ -127,11 +128,6 @@ TEST(MpMultiply, IsExactForSmallGradedMatrices) {
   for (int n = 2; n <= 12; n += 2) {
     for (const long step : {60L, 180L, 400L}) {
       const Matrix x = test_matrix(n, n, 53, 1), y = test_matrix(n, n, 53, 1, 2);
-      const auto graded = [n](const Matrix& m, long by_row, long by_column) {
-        return of(n, n, m.bits(), [&](int i, int j, mpfr_ptr to) {
-          mpfr_mul_2si(to, m.at(i, j), by_row * i + by_column * j, MPFR_RNDN);
-        });
-      };
       expect_product(graded(x, 0, step), graded(y, -step, 0), 53, "shifted terms");
     }
   }
@@ -140,11 +136,9 @@ TEST(MpMultiply, IsExactForSmallGradedMatrices) {
 // A term whose numbers are zeros but for an infinity has no size, and still counts.
 TEST(MpMultiply, KeepsInfinitiesOfTermsWithoutSize) {
   constexpr int kN = 24;
-  Matrix x = test_matrix(kN, kN, 53, 1), y = test_matrix(kN, kN, 53, 1, 2);
-  for (int i = 0; i < kN; ++i) {
-    for (int j = 0; j < kN; ++j) mpfr_mul_2si(x.at(i, j), x.at(i, j), -3000 * j, MPFR_RNDN);
-    mpfr_set_zero(x.at(i, 3), 1);
-  }
+  Matrix x = graded(test_matrix(kN, kN, 53, 1), 0, -3000);
+  const Matrix y = test_matrix(kN, kN, 53, 1, 2);
+  for (int i = 0; i < kN; ++i) mpfr_set_zero(x.at(i, 3), 1);
   mpfr_set_inf(x.at(5, 3), 1);
   const Matrix c = multiply(x, y, 53, {.method = Method::residues});
   const Matrix sums = multiply(x, y, 53, {.method = Method::sums});
@@ -155,10 +149,7 @@ TEST(MpMultiply, KeepsInfinitiesOfTermsWithoutSize) {
 TEST(MpMultiply, SplitsTermsOfFallingSizeIntoGroups) {
   constexpr int kN = 64;
   const Matrix y = test_matrix(kN, kN, 90, 1, 2);
-  Matrix x = test_matrix(kN, kN, 90, 1);
-  for (int i = 0; i < kN; ++i) {
-    for (int j = 0; j < kN; ++j) mpfr_mul_2si(x.at(i, j), x.at(i, j), -500 * j, MPFR_RNDN);
-  }
+  const Matrix x = graded(test_matrix(kN, kN, 90, 1), 0, -500);
   Cost cost;
   const Matrix c = multiply(x, y, 90, {.method = Method::residues}, &cost);
   EXPECT_TRUE(c == by_integers_of_gmp(x, y, 90, MPFR_RNDN));

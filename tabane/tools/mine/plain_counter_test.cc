@@ -1,5 +1,3 @@
-#include "tabane/tools/mine/plain_counter.h"
-
 #include <gtest/gtest.h>
 
 #include <bit>
@@ -7,6 +5,7 @@
 #include <string>
 
 #include "tabane/simd/target.h"
+#include "tabane/tools/mine/mine.h"
 
 namespace tabane::mine {
 namespace {

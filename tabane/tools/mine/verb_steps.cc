@@ -17,8 +17,13 @@ namespace {
 
 using namespace mine;
 
-struct Folders {
-  std::string client, server;
+// The options of the steps; each has some of them.
+struct StepOptions {
+  std::string client, server;  // folders
+  KeySpec keys{.transactions = 2'000'000};
+  MineRequest request{.keys = {.most_length = of_keys}};
+  Workers workers;
+  MineOutput output;
 
   Option client_row(const char* what) { return {"CLIENT", &client, what, {.required = true}}; }
   Option server_row(const char* what) { return {"SERVER", &server, what, {.required = true}}; }
@@ -26,60 +31,48 @@ struct Folders {
 
 constexpr const char* kMark = "INSECURE PARAMETERS\n";
 
-std::string text_of(const QueryReport& asked, const Folders& folders) {
+std::string text_of(const QueryReport& asked, const StepOptions& options) {
   const char* const mark = asked.insecure ? kMark : "";
   if (asked.candidates == 0) return fmt::format("{}nothing is left to count\n", mark);
-  return fmt::format("{}{}/query asks for {} candidates of {}\n", mark, printable(folders.server),
+  return fmt::format("{}{}/query asks for {} candidates of {}\n", mark, printable(options.server),
                      core::grouped(asked.candidates), items_text(asked.length));
 }
 
-std::string text_of(const Encryption& how, const Folders& folders) {
+std::string text_of(const Encryption& how, const StepOptions& options) {
   return fmt::format(
       "{}{}/secret.key is a new key, which stays there; {} is for the server\n"
       "BGV, ring degree {}, plaintext modulus {}, modulus of {:.0f} bits{}; not audited\n",
-      how.insecure() ? kMark : "", printable(folders.client), printable(folders.server),
+      how.insecure() ? kMark : "", printable(options.client), printable(options.server),
       how.ring_degree, how.plaintext_modulus, how.log2_modulus,
       how.insecure() ? "" : fmt::format(": {}-bit security", how.security_bits));
 }
 
-struct KeygenOptions {
-  Folders folders;
-  KeySpec keys{.transactions = 2'000'000};
-};
-
 Definition define_keygen() {
-  const auto options = std::make_shared<KeygenOptions>();
-  return {
-      table({options->folders.client_row("The folder for the secret key; it stays with its owner"),
-             options->folders.server_row("The folder for all that the server may see"),
-             {"--max-length N",
-              &options->keys.most_length,
-              "For itemsets of at most N items (default 3)",
-              {.range = {1, kLongestItemset}}},
-             {"--transactions N",
-              &options->keys.transactions,
-              "For databases of at most N transactions (default 2000000)",
-              {.range = kAboveZero}}},
-            key_rows(options->keys)),
-      [options](const Given&) {
-        make_memory_unreadable();
-        const Folders& folders = options->folders;
-        const Encryption how = make_keys(folders.client, folders.server, options->keys);
-        fmt::print("{}", text_of(how, folders));
-        return kOk;
-      }};
+  const auto options = std::make_shared<StepOptions>();
+  return {table({options->client_row("The folder for the secret key; it stays with its owner"),
+                 options->server_row("The folder for all that the server may see"),
+                 {"--max-length N",
+                  &options->keys.most_length,
+                  "For itemsets of at most N items (default 3)",
+                  {.range = {1, kLongestItemset}}},
+                 {"--transactions N",
+                  &options->keys.transactions,
+                  "For databases of at most N transactions (default 2000000)",
+                  {.range = kAboveZero}}},
+                key_rows(options->keys)),
+          [options](const Given&) {
+            make_memory_unreadable();
+            const Encryption how = make_keys(options->client, options->server, options->keys);
+            fmt::print("{}", text_of(how, *options));
+            return kOk;
+          }};
 }
 
-struct EncryptOptions {
-  Folders folders;
-  MineRequest request{.keys = {.most_length = of_keys}};
-};
-
 Definition define_encrypt() {
-  const auto options = std::make_shared<EncryptOptions>();
+  const auto options = std::make_shared<StepOptions>();
   MineRequest& request = options->request;
-  return {table({options->folders.client_row("The folder with the secret key"),
-                 options->folders.server_row("The folder for the encrypted database"),
+  return {table({options->client_row("The folder with the secret key"),
+                 options->server_row("The folder for the encrypted database"),
                  {"FILE",
                   &request.database,
                   "The transactions; - is standard input",
@@ -88,23 +81,17 @@ Definition define_encrypt() {
                 std::vector<Option>{threads_row(request.workers)}),
           [options](const Given&) {
             make_memory_unreadable();
-            const Folders& folders = options->folders;
-            const QueryReport asked = encrypt_database(
-                folders.client, folders.server,
-                FimiFile(options->request.database, options->request.between_words),
-                options->request);
-            fmt::print("{}", text_of(asked, folders));
+            const MineRequest& asked = options->request;
+            const QueryReport report =
+                encrypt_database(options->client, options->server,
+                                 FimiFile(asked.database, asked.between_words), asked);
+            fmt::print("{}", text_of(report, *options));
             return kOk;
           }};
 }
 
-struct CountOptions {
-  Folders folders;
-  Workers workers;
-};
-
-int run_count(const CountOptions& options) {
-  const std::string& server = options.folders.server;
+int run_count(const StepOptions& options) {
+  const std::string& server = options.server;
   if (comm::is_one_of_several()) check_for_ranks(options.workers);
   return with_ranks(
       [&](comm::Comm* ranks) {
@@ -120,33 +107,25 @@ int run_count(const CountOptions& options) {
 }
 
 Definition define_count() {
-  const auto options = std::make_shared<CountOptions>();
-  return {table({options->folders.server_row("The folder with public keys, database and query")},
+  const auto options = std::make_shared<StepOptions>();
+  return {table({options->server_row("The folder with public keys, database and query")},
                 worker_rows(options->workers)),
           [options](const Given&) { return run_count(*options); }};
 }
 
-struct DecryptOptions {
-  Folders folders;
-  Workers workers;
-  MineOutput output;
-};
-
-void run_decrypt(const DecryptOptions& options) {
+void run_decrypt(const StepOptions& options) {
   make_memory_unreadable();
   options.output.check();
-  const Folders& folders = options.folders;
   const DecryptedAnswer done =
-      decrypt_answer(folders.client, folders.server, options.workers.threads);
+      decrypt_answer(options.client, options.server, options.workers.threads);
   if (done.next.candidates == 0) return options.output.write(done.result);
-  if (!options.output.quiet) fmt::print("{}", text_of(done.next, folders));
+  if (!options.output.quiet) fmt::print("{}", text_of(done.next, options));
 }
 
 Definition define_decrypt() {
-  const auto options = std::make_shared<DecryptOptions>();
-  return {table({options->folders.client_row("The folder with the secret key"),
-                 options->folders.server_row("The folder with the answer"),
-                 threads_row(options->workers)},
+  const auto options = std::make_shared<StepOptions>();
+  return {table({options->client_row("The folder with the secret key"),
+                 options->server_row("The folder with the answer"), threads_row(options->workers)},
                 options->output.rows()),
           [options](const Given&) {
             run_decrypt(*options);

@@ -203,13 +203,10 @@ class Substitution {
       }
     }
     // x1 = D^-1 (y1 - C12 x2).
+    const double* product = first.data();
     for (int q = 0; q < kColours; ++q) {
       for (int i = 0; i < distribution.first_face; ++i) {
-        const std::size_t place =
-            static_cast<std::size_t>(q) * static_cast<std::size_t>(distribution.first_face) +
-            static_cast<std::size_t>(i);
-        radiosities[static_cast<std::size_t>(q) * n + static_cast<std::size_t>(i)] =
-            epsilon(q, i) + rho(q, i) / couplings_.sums()[i] * first[place];
+        radiosities[q * n + i] = epsilon(q, i) + rho(q, i) / couplings_.sums()[i] * *product++;
       }
     }
     return radiosities;
