@@ -38,12 +38,15 @@ std::string byte_ticks(char axis, double low, double high, int most) {
   return fmt::format("set logscale {} 2\n", axis) + joined_ticks(axis, ticks);
 }
 
-// The smallest of … 0.5, 1, 2, 5, 10 … with at most `most` steps between the ends.
+}  // namespace
+
 double round_step(double between, int most) {
   double step = std::pow(10.0, std::floor(std::log10(between / most)));
   for (int i = 0; between / step > most; ++i) step *= i % 3 == 1 ? 2.5 : 2;
   return step;
 }
+
+namespace {
 
 // The finest of all digits, 1, 2 and 5, and 1 of every first, second … decade with at most `most`
 // ticks; equal steps where there are few digits.

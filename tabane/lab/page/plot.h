@@ -107,6 +107,9 @@ struct Extent {
   bool empty() const { return !(low <= high); }
 };
 
+// The smallest of … 0.5, 1, 2, 5, 10 … with at most `most` steps between the ends.
+double round_step(double between, int most);
+
 // Scale, range and ticks of an axis: sizes at powers of two, counts where they were measured, whole
 // numbers at whole numbers, else decades or what gnuplot chooses. `shown`: the unit in which values
 // are drawn. values: where there are points.

@@ -384,6 +384,8 @@ bool plot(Figure& figure, const Bars& bars, Format format) {
   if (bars.unit == "share")
     figure.script +=
         fmt::format("set xtics 0,{},{:.0f}\nset format x '%g %%'\n", high > 125 ? 50 : 25, high);
+  else if (!bars.log && format.narrow())
+    figure.script += fmt::format("set xtics {:g}\n", round_step(high - from, 4));
   if (bars.reference && !format.narrow())
     figure.script += fmt::format(
         "set arrow from {0:.6g},graph 0 to {0:.6g},graph 1 nohead lw 2 lc rgb '#000000' front\n",
