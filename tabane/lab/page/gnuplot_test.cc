@@ -31,18 +31,19 @@ TEST(PlotOfCurves, PutsNamesOfMarksThatAreNearBelowEachOther) {
             (std::vector<std::string>{"0.965", "0.908", "0.965"}));
 }
 
-std::string script_of(const Curves& curves, Format format = kWide) {
+template <class Content>
+std::string script_of(const Content& content, Format format = kWide) {
   Figure figure{.id = "x"};
-  EXPECT_TRUE(plot(figure, curves, format));
+  EXPECT_TRUE(plot(figure, content, format));
   return figure.script;
 }
 
 TEST(PlotOfCurves, HasWholeTicksOnAnAxisOfWholeNumbers) {
   const auto ticks = [](std::vector<double> x, Format format) {
     const std::vector<double> y(x.size(), 1);
-    const std::string script = script_of({{"other cores at work", ""},
-                                          {"latency", "ns"},
-                                          {{.name = "a", .x = std::move(x), .y = y}}},
+    const std::string script = script_of(Curves{{"other cores at work", ""},
+                                                {"latency", "ns"},
+                                                {{.name = "a", .x = std::move(x), .y = y}}},
                                          format);
     const auto at = script.find("set xtics ");
     return at == std::string::npos ? "" : script.substr(at + 10, script.find('\n', at) - at - 10);
@@ -56,8 +57,8 @@ TEST(PlotOfCurves, HasWholeTicksOnAnAxisOfWholeNumbers) {
 
 TEST(PlotOfCurves, HasTicksWhereAnAxisIsShort) {
   const auto ticks = [](double low, double high) {
-    const std::string script = script_of(
-        {{"x", ""}, {"ratio", "ratio", true}, {{.name = "a", .x = {1, 2}, .y = {low, high}}}});
+    const std::string script = script_of(Curves{
+        {"x", ""}, {"ratio", "ratio", true}, {{.name = "a", .x = {1, 2}, .y = {low, high}}}});
     const auto at = script.find("set ytics (");
     return std::count(script.begin() + long(at), script.begin() + long(script.find('\n', at)), ',');
   };
@@ -66,11 +67,17 @@ TEST(PlotOfCurves, HasTicksWhereAnAxisIsShort) {
   EXPECT_LE(ticks(1e-9, 1e9), 8);
 }
 
+TEST(PlotOfBars, HasFewTicksWhereItIsNarrow) {
+  const Bars bars{.unit = "ratio", .bars = {{.group = "a", .label = "b", .value = 1.3}}};
+  EXPECT_NE(script_of(bars, kNarrow).find("set xtics 0.5\n"), std::string::npos);
+  EXPECT_EQ(script_of(bars, kWide).find("set xtics"), std::string::npos);
+}
+
 TEST(PlotOfCurves, DrawsAFittedLineAboveTheCurves) {
   const Curve measured{.name = "a", .x = {1, 2}, .y = {1, 2}};
   Curve fitted = measured;
   fitted.role = Role::fitted;
-  const std::string script = script_of({{"x", ""}, {"y", ""}, {measured, fitted, measured}});
+  const std::string script = script_of(Curves{{"x", ""}, {"y", ""}, {measured, fitted, measured}});
   EXPECT_LT(script.find("data index 2"), script.find("data index 1"));
   EXPECT_NE(script.find("index 1 using 1:2 with lines lw 1.8 dt 2 lc rgb '#000000'"),
             std::string::npos);

@@ -33,9 +33,9 @@ using CaptionValues = std::map<std::string, std::string, std::less<>>;
 Caption caption_of(std::string_view captions, std::string_view name,
                    const std::function<std::optional<std::string>(std::string_view)>& value);
 
-// The files studies/*/captions.txt, which the build compiles into the program.
+// The files captions.txt of studies and tools, which the build compiles into the program.
 struct CaptionFile {
-  const char* study;  // "pc-cluster" of studies/pc_cluster/captions.txt
+  const char* study;  // "pc-cluster" of studies/pc_cluster/captions.txt, "explain" of a tool
   const char* text;
 };
 std::span<const CaptionFile> caption_files();
