@@ -12,7 +12,7 @@ trap 'rm -rf "$work"' EXIT
 fail() { echo "$*"; exit 1; }
 
 mkdir "$work/source"
-cp -r "$source"/{.clang-format,CMake*,LICENSE,README.md,GLOSSARY.md,bench,cmake,docs,tabane} \
+cp -r "$source"/{.clang-format,CMake*,LICENSE,README.md,GLOSSARY.md,bench,cmake,docs,python,tabane} \
   "$work/source"
 cp -r "$work/source" "$work/before"
 cd "$work/source"
