@@ -64,7 +64,7 @@ class Record(dict[str, Any]):
 
 def survey(*, quick: bool = False, **options: Any) -> Record:
     """Measures this machine, in two minutes, or half a minute if quick."""
-    return Record(_told("survey", quick=quick, **options))
+    return Record(_run("survey", quick=quick, **options))
 
 
 def limits(*, refresh: bool = False) -> dict[str, dict[str, Any]]:
@@ -104,17 +104,17 @@ def compare(*records: Record | str | os.PathLike[str], **options: Any) -> dict[s
                 record = path
             files.append(record)
         # With a threshold, 1 means that something is worse.
-        return _told("compare", *files, _good=(0, 1) if "threshold" in options else (0,), **options)
+        return _run("compare", *files, _good=(0, 1) if "threshold" in options else (0,), **options)
 
 
 def time(commands: Sequence[str], **options: Any) -> Record:
     """Runs command lines in turn, until it is known how their times differ from the first one's."""
-    return Record(_told("time", "--", *commands, **options))
+    return Record(_run("time", "--", *commands, **options))
 
 
 def tune(argv: Sequence[str], **options: Any) -> Record:
     """Finds what makes a command fastest on this machine, by default in five minutes."""
-    return Record(_told("tune", "--", *argv, **options))
+    return Record(_run("tune", "--", *argv, **options))
 
 
 def matmul(left: Any, right: Any, *, bits: int = 512,
@@ -133,8 +133,8 @@ def matmul(left: Any, right: Any, *, bits: int = 512,
             rows = (" ".join(str(decimal.Decimal(x)) for x in row)
                     for row in numpy.asarray(matrix).tolist())
             (folder / name).write_text("".join(f"{row}\n" for row in rows))
-        report = _told("matmul", left=folder / "left", right=folder / "right", bits=bits,
-                       output=folder / "product", **options)
+        report = _run("matmul", left=folder / "left", right=folder / "right", bits=bits,
+                      output=folder / "product", **options)
         lines = (folder / "product").read_text().splitlines()
         return numpy.array([[decimal.Decimal(x) for x in line.split()] for line in lines]), report
 
@@ -162,8 +162,8 @@ def scg(*, f: Any = 1, k: Any = 1, boundary: Mapping[str, Any] | None = None,
             return str(path)
 
         sides = [f"{side}={word(value)}" for side, value in (boundary or {}).items()]
-        report = _told("scg", f=word(f), k=word(k), boundary=",".join(sides) or None,
-                       output=folder / "u.npy", **options)
+        report = _run("scg", f=word(f), k=word(k), boundary=",".join(sides) or None,
+                      output=folder / "u.npy", **options)
         return numpy.load(folder / "u.npy"), report
 
 
@@ -251,7 +251,7 @@ class _Failures:
         raise error from TaskError(text)
 
 
-def _told(verb: str, *words: Any, _good: tuple[int, ...] = (0,), **options: Any) -> dict[str, Any]:
+def _run(verb: str, *words: Any, _good: tuple[int, ...] = (0,), **options: Any) -> dict[str, Any]:
     """Runs a command of tabane and returns its JSON."""
     command = [_program(), verb, "--json=-", *_option_words(options), *map(str, words)]
     done = subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, text=True,
