@@ -36,11 +36,7 @@ constexpr std::size_t kDiskFileBytes = 64 * kMiB, kDiskBlock = kMiB;
 
 double now() { return core::tick_clock().now(); }
 
-double thread_seconds() {
-  timespec time{};
-  clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time);
-  return static_cast<double>(time.tv_sec) + 1e-9 * static_cast<double>(time.tv_nsec);
-}
+double thread_seconds() { return core::clock_seconds(CLOCK_THREAD_CPUTIME_ID); }
 
 double go_through(const char* loop, std::span<double> data) {
   const auto& roof = *std::ranges::find(simd::roofs(), std::string_view(loop), &simd::Roof::name);
@@ -48,7 +44,7 @@ double go_through(const char* loop, std::span<double> data) {
   return static_cast<double>(data.size_bytes());
 }
 
-double calculate() { return static_cast<double>(simd::peak_fma<double>(kCalculations)); }
+double calculate() { return static_cast<double>(simd::peak_fma(kCalculations)); }
 
 // By stores past the caches, which take no place there.
 Step take_bandwidth(double share, std::span<double> memory) {
@@ -68,8 +64,13 @@ Step take_bandwidth(double share, std::span<double> memory) {
 Step take_processor_time(double share) {
   return [share, begin = now(), used = thread_seconds()] {
     const double before = thread_seconds();
-    if (before - used > share * (core::tick_clock().now() - begin)) sleep_until_next(kPeriod);
-    core::keep(simd::peak_fma(kCalculations));
+    // Threads that sleep wake at the same time, so that what they take cannot be avoided by moving.
+    if (before - used > share * (now() - begin)) {
+      using Clock = std::chrono::steady_clock;
+      std::this_thread::sleep_until(Clock::time_point(
+          (Clock::now().time_since_epoch() / kPeriod + 1) * Clock::duration(kPeriod)));
+    }
+    calculate();
     return thread_seconds() - before;
   };
 }
@@ -98,8 +99,6 @@ Step step_of(const Theft& theft, std::span<double> memory, std::size_t threads) 
         return go_through("16 vectors", held);
       };
     }
-    case Resource::units:
-      return [] { return static_cast<double>(simd::peak_fma(kCalculations)); };
     case Resource::cpu_time:
       return take_processor_time(theft.amount);
     case Resource::disk:
