@@ -14,7 +14,7 @@ compile = @cmake/announce.sh $(JOBS) "$(1)" "$(2)"; \
   cmake --build build --parallel $(JOBS) $(1:%=--target %)
 
 .PHONY: build help setup survey study test tsan mutants bench lint new-study new-tool install \
-  package test-package python docs clean
+  package test-package test-slurm test-aarch64 docs clean
 .NOTPARALLEL:
 
 build: ## build the program and the libraries (default)
@@ -102,11 +102,22 @@ python: ## make the wheel of `pip install .`, and run its example in a fresh env
 	$(call setup,survey python)
 	python/wheel_test.sh
 
+# Not of what forks: a thread of QEMU's runs in each process, and a team forks beside no other
+# thread. CMakePresets.json names what QEMU does otherwise than a processor: how soon a counter is
+# read, and errors of posix_spawn. The vectors of SVE have 256 bits at first.
+test-aarch64: ## run the tests of core and simd on an emulated aarch64
+	$(call setup,survey test aarch64)
+	cmake/aarch64_sysroot.sh
+	cmake --preset aarch64 -DTABANE_TESTS=ON >/dev/null
+	cmake --build build-aarch64 --parallel $(JOBS) --target core_test simd_test
+	QEMU_CPU=max,sve256=on ctest --preset aarch64 -R '^(core|simd)\.'
+	for bits in 128 512; do QEMU_CPU=max,sve$$bits=on ctest --preset aarch64 -R '^simd\.' || exit; done
+
 docs: ## make the documents as pages that open offline, in build/site/
 	$(call setup,survey docs)
 	$(call configure)
 	$(call compile,tabane_documents)
 	docs/site/make.py build build/site
 
-clean: ## remove build/ and all build-*/
-	cmake -E rm -rf build build-tsan build-package build-wheel
+clean: ## remove build/ and build-*/
+	cmake -E rm -rf build build-aarch64 build-package build-tsan

@@ -1,7 +1,9 @@
 # Writes one CTest entry for each suite of a GoogleTest program. Where all tests of a suite skip
 # themselves, it is skipped; a failure beside them is one.
 #
-# cmake -DPROGRAM=… -DPREFIX=… -DTESTS=FILE -DLABELS=… -DSERIAL=… -P DiscoverSuites.cmake
+# cmake -DPROGRAM=[EMULATOR;…]FILE -DPREFIX=… -DTESTS=FILE -DLABELS=… -DSERIAL=…
+#       -P DiscoverSuites.cmake
+list(JOIN PROGRAM "]==] [==[" words)
 execute_process(
   COMMAND ${PROGRAM} --gtest_list_tests
   OUTPUT_VARIABLE listed TIMEOUT 60 COMMAND_ERROR_IS_FATAL ANY)
@@ -10,7 +12,7 @@ set(tests "")
 foreach(suite IN LISTS suites)
   string(STRIP "${suite}" suite)
   string(REGEX REPLACE "\\.$" "" name "${suite}")
-  string(APPEND tests "add_test([==[${PREFIX}${name}]==] [==[${PROGRAM}]==] "
+  string(APPEND tests "add_test([==[${PREFIX}${name}]==] [==[${words}]==] "
                       "--gtest_filter=${suite}*)\n"
                       "set_tests_properties([==[${PREFIX}${name}]==] PROPERTIES "
                       "TIMEOUT 900 LABELS [==[${LABELS}]==] RUN_SERIAL ${SERIAL} PROCESSORS 2 "

@@ -177,9 +177,10 @@ function(tabane_tests name)
   tabane_test_code(${name}_test)
   add_dependencies(${name}_test tabane_loaded)
   set(tests ${CMAKE_CURRENT_BINARY_DIR}/${name}_suites.cmake)
+  set(program ${CMAKE_CROSSCOMPILING_EMULATOR} $<TARGET_FILE:${name}_test>)
   add_custom_command(
     TARGET ${name}_test POST_BUILD
-    COMMAND ${CMAKE_COMMAND} -DPROGRAM=$<TARGET_FILE:${name}_test> -DPREFIX=${name}.
+    COMMAND ${CMAKE_COMMAND} "-DPROGRAM=${program}" -DPREFIX=${name}.
             -DTESTS=${tests} -DLABELS=${ARG_LABELS} -DSERIAL=${ARG_SERIAL}
             -P ${PROJECT_SOURCE_DIR}/cmake/DiscoverSuites.cmake
     VERBATIM)

@@ -63,10 +63,12 @@ HWY_INLINE void pin(V& v) {
   asm volatile("" : "+m"(v));
 #elif HWY_ARCH_X86
   asm volatile("" : "+v"(v.raw));
-#elif HWY_TARGET_IS_SVE
-  asm volatile("" : "+w"(v));
 #elif HWY_ARCH_ARM
-  asm volatile("" : "+w"(v.raw));
+  if constexpr (requires { v.raw; }) {
+    asm volatile("" : "+w"(v.raw));
+  } else {  // a vector of SVE
+    asm volatile("" : "+w"(v));
+  }
 #else
   asm volatile("" : "+m"(v));
 #endif

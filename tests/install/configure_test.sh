@@ -1,5 +1,6 @@
 #!/bin/bash
-# cmake/configure.sh with a false cmake and pkg-config: when it configures, and with what.
+# cmake/configure.sh with a false cmake and pkg-config: when it configures, and with what. And a
+# processor that CMake refuses.
 set -euo pipefail
 source=$(realpath "$(dirname "$0")/../..")
 
@@ -58,5 +59,15 @@ if [ $code -ne 1 ] || [ "$(wc -l <<<"$said")" -ne 21 ] ||
   [ "$(wc -l <"$work/build/configure.log")" -ne 102 ]; then
   echo "where cmake fails: exit $code: $said"
   exit 1
+fi
+
+# The compiler's processor, here with addresses of 32 bits; without linking, which needs libraries.
+if c++ -m32 -S -o /dev/null -x c++ /dev/null 2>/dev/null; then
+  said=$(cmake -S "$source" -B "$work/small" -DCMAKE_C_FLAGS=-m32 -DCMAKE_CXX_FLAGS=-m32 \
+    -DCMAKE_TRY_COMPILE_TARGET_TYPE=STATIC_LIBRARY 2>&1) && code=0 || code=$?
+  if [ $code -eq 0 ] || [[ $said != *"tabane is for processors of 64 bits"* ]]; then
+    echo "cmake for 32 bits: exit $code: $said"
+    exit 1
+  fi
 fi
 echo "configure.sh: all cases passed"

@@ -14,6 +14,7 @@
 #include "tabane/core/binding.h"
 #include "tabane/core/cgroup.h"
 #include "tabane/core/error.h"
+#include "tabane/core/memory.h"
 #include "tabane/core/units.h"
 #include "tabane/tools/encrypt/sealed_format.h"
 
@@ -130,20 +131,20 @@ ThreadCounts plan_threads(const AesFolderOptions& options, unsigned pus, Campaig
 
 // Why a folder does not fit; empty: it does.
 std::string why_not(const Folder& folder, const FileLocation& location, unsigned threads) {
-  constexpr std::uint64_t kPage = 4096;
-  const auto pages = [](std::uint64_t bytes) { return (bytes + kPage - 1) / kPage * kPage; };
+  const std::uint64_t page = core::page_bytes();
+  const auto pages = [page](std::uint64_t bytes) { return (bytes + page - 1) / page * page; };
   // An eighth more than is known to be needed: for the rest of the program and the system.
   const auto fits = [](std::uint64_t needed, double available) {
     return static_cast<double>(needed) <= available / 8 * 7;
   };
   // Plain, encrypted twice, and what is written.
-  const std::uint64_t in_files = folder.files * (pages(folder.bytes) + 4 * kPage +
+  const std::uint64_t in_files = folder.files * (pages(folder.bytes) + 4 * page +
                                                  3 * pages(encrypt::sealed_bytes(folder.bytes)));
   if (!fits(in_files, static_cast<double>(location.free_bytes)))
     return fmt::format("needs {} in {}, where {} are free", core::format_bytes(in_files),
                        location.directory, core::format_bytes(location.free_bytes));
   const std::uint64_t buffers =
-      2 * std::min<std::uint64_t>(threads, folder.files) * (folder.bytes + kPage);
+      2 * std::min<std::uint64_t>(threads, folder.files) * (folder.bytes + page);
   const std::uint64_t in_memory = buffers + (location.in_memory ? in_files : 0);
   const auto memory = core::usable_memory_bytes();
   if (!memory || fits(in_memory, *memory)) return "";

@@ -12,6 +12,7 @@
 
 #include "tabane/core/clock.h"
 #include "tabane/core/error.h"
+#include "tabane/core/memory.h"
 #include "tabane/core/system_files.h"
 #include "tabane/lab/environment.h"
 #include "tabane/studies/aes_folder/aes_folder.h"
@@ -36,7 +37,7 @@ double pressure_seconds(const std::string& what) {
 // Bytes of pages that the kernel counts as this.
 double pages_of(const char* what) {
   const auto pages = core::SystemFiles().field_number("/proc/vmstat", what);
-  return pages ? *pages * static_cast<double>(sysconf(_SC_PAGESIZE)) : kUnknown;
+  return pages ? *pages * static_cast<double>(core::page_bytes()) : kUnknown;
 }
 
 // steal_s: what the hypervisor gave to others while this machine's CPUs had work, in steps of
@@ -247,8 +248,9 @@ bool set_allocator(bool keeps, std::size_t largest) {
   // A block above M_MMAP_THRESHOLD (at first 128 KiB) is mapped by itself. Freeing it raises this
   // threshold to the size mapped and M_TRIM_THRESHOLD, above which free memory at a heap's end goes
   // back to the system, to twice that; both only up to 32 MiB.
-  constexpr std::size_t kFirst = 128 * 1024, kMost = 32 * 1024 * 1024, kPage = 4096;
-  const std::size_t mapped = (largest + 2 * sizeof(std::size_t) + kPage - 1) / kPage * kPage;
+  constexpr std::size_t kFirst = 128 * 1024, kMost = 32 * 1024 * 1024;
+  const std::size_t page = core::page_bytes();
+  const std::size_t mapped = (largest + 2 * sizeof(std::size_t) + page - 1) / page * page;
   const bool adjusts = mapped > kFirst && mapped <= kMost;
   const std::size_t map_above = keeps ? kMost : adjusts ? mapped : kFirst;
   const std::size_t trim_above = keeps ? INT_MAX : (adjusts ? 2 : 1) * map_above;

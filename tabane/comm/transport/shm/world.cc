@@ -10,6 +10,7 @@
 #include <new>
 
 #include "tabane/core/error.h"
+#include "tabane/core/memory.h"
 #include "tabane/core/units.h"
 
 namespace tabane::comm::shm {
@@ -71,8 +72,8 @@ MemoryPlan plan_memory(int ranks, std::size_t message_bytes) {
 
 MemoryNeed least_need(const MemoryPlan& plan) {
   const std::size_t n = static_cast<std::size_t>(plan.ranks), others = n - 1;
-  const std::size_t tables = others * plan.channel_bytes / kPageBytes * kEntryBytes;
-  return {.channels = n * others * kPageBytes,
+  const std::size_t tables = others * plan.channel_bytes / core::page_bytes() * kEntryBytes;
+  return {.channels = n * others * std::min(plan.channel_bytes, core::page_bytes()),
           .processes = n * (kProcessBytes + others * kPeerBytes + tables)};
 }
 
@@ -284,10 +285,12 @@ std::span<std::byte> World::allocate(std::size_t bytes) {
 
 void World::release(std::span<std::byte> block) {
   if (block.empty()) return;
-  const std::size_t pages = (block.size() - 1) / kPageBytes + 1;
-  // Zero again, and the system's again.
-  if (madvise(block.data(), pages * kPageBytes, MADV_REMOVE) != 0) {
-    std::memset(block.data(), 0, pages * kPageBytes);
+  const std::size_t pages = (block.size() - 1) / kPageBytes + 1, bytes = pages * kPageBytes;
+  // Zero again, and the system's again, which takes whole pages of its own: they may be larger.
+  const auto begin = reinterpret_cast<std::uintptr_t>(block.data());
+  const bool is_whole = begin % core::page_bytes() == 0 && bytes % core::page_bytes() == 0;
+  if (!is_whole || madvise(block.data(), bytes, MADV_REMOVE) != 0) {
+    std::memset(block.data(), 0, bytes);
   }
   pages_.give_back(offset_of(block) / kPageBytes, pages);
 }
