@@ -34,13 +34,12 @@ void require_blocks(Kind kind, std::size_t out, std::size_t in, int ranks) {
 std::vector<std::size_t> bytes_of_parts(Kind kind, std::size_t all,
                                         std::span<const std::size_t> counts, const OwnPart& own) {
   if (counts.size() != static_cast<std::size_t>(own.ranks)) {
-    throw core::UsageError(
-        fmt::format("{}: {} counts for {} ranks", name_of(kind), counts.size(), own.ranks));
+    throw core::UsageError("{}: {} counts for {} ranks", name_of(kind), counts.size(), own.ranks);
   }
   const std::size_t sum = std::accumulate(counts.begin(), counts.end(), std::size_t{0});
   if (all != sum) {
-    throw core::UsageError(fmt::format("{}: {} elements of all, but the counts sum up to {}",
-                                       name_of(kind), all, sum));
+    throw core::UsageError("{}: {} elements of all, but the counts sum up to {}", name_of(kind),
+                           all, sum);
   }
   const std::size_t counted = counts[static_cast<std::size_t>(own.rank)];
   if (own.count != counted) {

@@ -122,9 +122,8 @@ void parse_line(std::string_view line, Machine& machine) {
     if (law->is_given()) throw core::UsageError("{} is given twice", key);
     *law = Law::parse(value);
   } else {
-    throw core::UsageError(
-        fmt::format("no key '{}': give one of name, shape, {}, compute, compute.KIND", key,
-                    fmt::join(kKeys | std::views::transform(&Key::name), ", ")));
+    throw core::UsageError("no key '{}': give one of name, shape, {}, compute, compute.KIND", key,
+                           fmt::join(kKeys | std::views::transform(&Key::name), ", "));
   }
 }
 
@@ -192,10 +191,10 @@ std::string text_of(const std::string& file) {
   std::ifstream in(file);
   if (!in) {
     const std::vector<Preset> all = presets();
-    throw core::UsageError(fmt::format(
+    throw core::UsageError(
         "there is no machine '{}': give {}, perhaps with a shape as in {}:16x16, or a "
         "file (see 'tabane simulate')",
-        file, fmt::join(all | std::views::transform(&Preset::name), ", "), all.front().name));
+        file, fmt::join(all | std::views::transform(&Preset::name), ", "), all.front().name);
   }
   return {std::istreambuf_iterator<char>(in), {}};
 }
@@ -280,7 +279,7 @@ Machine Machine::parse(std::string_view text, std::string_view source) {
     where = source;
     require_laws(machine);
   } catch (const core::UsageError& error) {
-    throw core::UsageError(fmt::format("{}: {}", where, error.what()));
+    throw core::UsageError("{}: {}", where, error.what());
   }
   if (machine.name.empty()) machine.name = source;
   return machine;

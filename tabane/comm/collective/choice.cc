@@ -73,8 +73,7 @@ std::vector<std::string> words_of(std::string_view line) {
 Setting parse_setting(std::string_view word) {
   const auto found = std::ranges::find(kSettingNames, word);
   if (found != kSettingNames.end()) return static_cast<Setting>(found - kSettingNames.begin());
-  throw core::UsageError(
-      fmt::format("no setting '{}': give memory, crowded, messages or native", word));
+  throw core::UsageError("no setting '{}': give memory, crowded, messages or native", word);
 }
 
 Kind parse_kind(std::string_view word) {

@@ -292,7 +292,7 @@ void require_hosts(const PcClusterOptions& options) {
         "--hosts {}: no answer ({}). The launcher has to start a program on both, as 'mpirun "
         "--host {} -n 2 hostname' does, and tabane has to be installed at the same place there; "
         "without --hosts all else is measured",
-        hosts, reason, hosts));
+        hosts, reason, hosts);
 }
 
 // A machine without a loopback device, for example, or one that is too busy.

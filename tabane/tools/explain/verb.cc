@@ -47,8 +47,7 @@ int run(ExplainOptions& options, const Given& given) {
   request.seconds = seconds_of("--time", options.time);
   if (request.seconds <= 0) throw core::UsageError("--time 0: use a time above 0");
   if (!request.input.empty() && access(request.input.c_str(), R_OK) != 0)
-    throw core::UsageError(
-        fmt::format("--input {}: cannot be read: {}", request.input, std::strerror(errno)));
+    throw core::UsageError("--input {}: cannot be read: {}", request.input, std::strerror(errno));
   request.threads.assign(options.threads.begin(), options.threads.end());
   const core::Topology topology = core::Topology::detect();
   lab::require_this_machine(topology);

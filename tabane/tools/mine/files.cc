@@ -66,8 +66,8 @@ FrameHead read_head(const core::Descriptor& file, FileKind kind, const std::stri
   FrameHead head;
   const std::size_t got = core::read_all_at(file.get(), &head, sizeof head, 0, path);
   if (got < sizeof head || head.magic != FrameHead().magic) {
-    throw core::UsageError(
-        fmt::format("{}: is not a file of tabane mine, where {} is wanted", path, name_of(kind)));
+    throw core::UsageError("{}: is not a file of tabane mine, where {} is wanted", path,
+                           name_of(kind));
   }
   if (head.kind != kind) {
     throw core::UsageError("{}: holds {}, where {} is wanted", path, name_of(head.kind),

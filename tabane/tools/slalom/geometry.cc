@@ -142,9 +142,8 @@ int columns_of_face(const Geometry& geometry, int face, int patches) {
 }
 
 [[noreturn]] void refuse_eccentric(const Geometry& geometry, int patches) {
-  throw core::UsageError(
-      fmt::format("an eccentric box ({} x {} x {}) requires more patches than {}", geometry.box[0],
-                  geometry.box[1], geometry.box[2], patches));
+  throw core::UsageError("an eccentric box ({} x {} x {}) requires more patches than {}",
+                         geometry.box[0], geometry.box[1], geometry.box[2], patches);
 }
 
 }  // namespace
