@@ -14,7 +14,7 @@ compile = @cmake/announce.sh $(JOBS) "$(1)" "$(2)"; \
   cmake --build build --parallel $(JOBS) $(1:%=--target %)
 
 .PHONY: build help setup survey study test tsan mutants bench lint new-study new-tool install \
-  package test-package test-slurm test-aarch64 docs clean
+  package test-package test-slurm python test-aarch64 docs clean
 .NOTPARALLEL:
 
 build: ## build the program and the libraries (default)
@@ -23,9 +23,9 @@ build: ## build the program and the libraries (default)
 	$(call compile)
 
 help: ## list the targets
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' Makefile
+	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' Makefile
 
-setup: ## install the packages for everything
+setup: ## install the packages for all targets but test-slurm and test-aarch64
 	$(call setup,survey study test bench package python docs)
 
 survey: ## find this machine's limits, write tabane-report/ (ARGS=--quick: shorter)
@@ -98,9 +98,15 @@ test-package: ## try them in fresh Debians and an Ubuntu (as root)
 	$(call setup,package)
 	packaging/try.sh
 
+test-slurm: ## run jobs on a Slurm of two nodes in namespaces (as root)
+	$(call setup,survey slurm)
+	$(call configure)
+	$(call compile)
+	python3 tests/slurm/slurm_test.py build/tabane build/lib || [ $$? -eq 77 ]
+
 python: ## make the wheel of `pip install .`, and run its example in a fresh environment
 	$(call setup,survey python)
-	python/wheel_test.sh
+	python/wheel_test.sh || [ $$? -eq 77 ]
 
 # Not of what forks: a thread of QEMU's runs in each process, and a team forks beside no other
 # thread. CMakePresets.json names what QEMU does otherwise than a processor: how soon a counter is
@@ -119,5 +125,5 @@ docs: ## make the documents as pages that open offline, in build/site/
 	$(call compile,tabane_documents)
 	docs/site/make.py build build/site
 
-clean: ## remove build/ and build-*/
-	cmake -E rm -rf build build-aarch64 build-package build-tsan
+clean: ## remove the build folders of these targets
+	cmake -E rm -rf build build-aarch64 build-package build-tsan build-wheel
