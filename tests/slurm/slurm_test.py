@@ -279,17 +279,21 @@ class Interrupted(OnSlurm):
     def end_and_resume(self, act, mend=lambda: None):
         """`act` ends the job in the middle, again if it was too fast; `mend` puts things right."""
         self.write_tree(24, 16 << 20)
-        code = 0
-        while code == 0:
+        for _ in range(9):
             shutil.rmtree(self.folder / "sealed", ignore_errors=True)
             with subprocess.Popen(self.seal(), cwd=self.folder, text=True, **PIPES) as process:
                 while process.poll() is None and not any(self.folder.glob("sealed/[0-9]*")):
                     time.sleep(0.001)
-                act()
-                _, errors = process.communicate(timeout=100)
-            code = process.returncode
-            mend()
-            self.cluster.wait_for_nodes()
+                try:
+                    act()
+                    _, errors = process.communicate(timeout=100)
+                finally:
+                    mend()
+                    self.cluster.wait_for_nodes()
+            if process.returncode != 0:
+                break
+        else:
+            self.fail("the job was always done before its end")
         self.assertIn("what is done is whole, and --resume does the rest", errors)
         self.expect_no_shared_memory()
         done = subprocess.run(self.seal("--resume"), cwd=self.folder, text=True, timeout=100,
@@ -309,6 +313,15 @@ class Interrupted(OnSlurm):
         """It names the node that is off, before Slurm does."""
         cable = f"port{NODES[1]}"
         program = os.path.realpath(TABANE)
+
+        def set_cable(state):
+            hosts_test.ip("-n", self.cluster.network.switch, "link", "set", cable, state)
+
+        def put_back():
+            set_cable("up")
+            self.cluster.boot(NODES[1])
+            self.cluster.wait_for_nodes()
+
         with subprocess.Popen([*self.both(), "env", "TABANE_SILENCE_LIMIT=2", program, "linpack",
                                "-n", "12000"], text=True, **PIPES) as process:
             def ranks():
@@ -316,7 +329,8 @@ class Interrupted(OnSlurm):
             while len(ranks()) < 4 or min(map(cpu_seconds, ranks())) < 1:
                 self.assertIsNone(process.poll())
                 time.sleep(0.1)
-            hosts_test.ip("-n", self.cluster.network.switch, "link", "set", cable, "down")
+            self.addCleanup(put_back)
+            set_cable("down")
             self.cluster.kill(NODES[1])
             out, errors = process.communicate(timeout=100)
         self.assertNotEqual(0, process.returncode)
@@ -324,9 +338,6 @@ class Interrupted(OnSlurm):
         self.assertIn(f"its host {self.cluster.network.hosts[NODES[1]]} has been silent for 2 s",
                       errors)
         self.expect_no_shared_memory(NODES[:1])
-        hosts_test.ip("-n", self.cluster.network.switch, "link", "set", cable, "up")
-        self.cluster.boot(NODES[1])
-        self.cluster.wait_for_nodes()
 
 
 class Start(OnSlurm):
