@@ -66,7 +66,7 @@ class Maps {
   bool wants(const std::string& question) {
     if (!panel_.wants(question)) return false;
     if (remotes_.contains("loop") && remotes_.contains("team")) return true;
-    panel_.skip(question, missing_.begin()->second);
+    panel_.skip(question, missing_.at(missing_.contains("team") ? "team" : "loop"));
     return false;
   }
 

@@ -2,6 +2,7 @@
 """The package tabane as Python sees it. Takes the program from the arguments."""
 import gc
 import itertools
+import json
 import os
 import pathlib
 import signal
@@ -11,6 +12,7 @@ import tempfile
 import threading
 import time
 import unittest
+import unittest.mock
 from fractions import Fraction
 
 TABANE = os.environ["TABANE"] = os.path.abspath(sys.argv.pop(1))
@@ -28,6 +30,22 @@ class Odd(Exception):
 
     def __init__(self, a, b):
         super().__init__(a + b)
+
+
+class Mute(Odd):
+    def __repr__(self):
+        raise RuntimeError("it has no words")
+
+
+def meet(folder, processes):
+    """Waits until so many of a team are here; the process."""
+    pathlib.Path(folder, str(os.getpid())).touch()
+    end = time.monotonic() + 60
+    while len(os.listdir(folder)) < processes:
+        if time.monotonic() > end:
+            raise TimeoutError(f"only {os.listdir(folder)} have a task")
+        time.sleep(0.001)
+    return os.getpid()
 
 
 def square(x):
@@ -52,10 +70,10 @@ class Map(unittest.TestCase):
 
         def task(i):
             pids.add(os.getpid())  # stays there
-            time.sleep(0.01)
-            return os.getpid(), data["key"]
+            return meet(folder, 3), data["key"]
 
-        results = team.map(task, range(30))
+        with tempfile.TemporaryDirectory() as folder:
+            results = team.map(task, range(30))
         self.assertEqual({"changed before the call"}, {text for _, text in results})
         self.assertEqual(3, len({pid for pid, _ in results}))
         self.assertNotIn(os.getpid(), {pid for pid, _ in results})
@@ -64,10 +82,11 @@ class Map(unittest.TestCase):
                                       sum(team.report["tasks"])))
 
     def test_threads_share_a_process(self):
-        meet = threading.Barrier(2)  # one that waits alone would wait for ever
-        results = tabane.Team(1, 2).map(lambda i: meet.wait(20) >= 0, range(2))
+        both = threading.Barrier(2)  # one that waits alone would wait for ever
+        results = tabane.Team(1, 2).map(lambda i: both.wait(20) >= 0, range(2))
         self.assertEqual([True, True], results)
-        results = tabane.Team(2, 2).map(lambda i: (time.sleep(0.05), os.getpid())[1], range(8))
+        with tempfile.TemporaryDirectory() as folder:
+            results = tabane.Team(2, 2).map(lambda i: meet(folder, 2), range(8))
         self.assertEqual(2, len(set(results)))
 
     def test_an_exception_arrives_with_its_traceback(self):
@@ -85,6 +104,13 @@ class Map(unittest.TestCase):
             raise Odd("a", "b")
 
         with self.assertRaisesRegex(tabane.TaskError, r"task 0 failed: Odd\('ab'\)"):
+            tabane.Team(2).map(fails, [1])
+
+    def test_an_exception_that_cannot_even_be_named_is_a_failure(self):
+        def fails(_):
+            raise Mute("a", "b")
+
+        with self.assertRaisesRegex(tabane.TaskError, "it has no words"):
             tabane.Team(2).map(fails, [1])
 
     def test_a_result_that_cannot_be_pickled_is_a_failure(self):
@@ -171,6 +197,14 @@ class Program(unittest.TestCase):
         self.assertEqual("time", records[0]["name"])
         compared = tabane.compare(*records, threshold="1000%")
         self.assertEqual("comparison", compared["kind"])
+        with tempfile.TemporaryDirectory() as folder:
+            pathlib.Path(folder, "-a.json").write_text(json.dumps(records[0]))
+            before = os.getcwd()
+            os.chdir(folder)
+            try:
+                self.assertEqual("comparison", tabane.compare("-a.json", records[1])["kind"])
+            finally:
+                os.chdir(before)
 
     def test_tune_gives_a_record(self):
         with tempfile.TemporaryDirectory() as folder:
@@ -202,12 +236,31 @@ class Program(unittest.TestCase):
                 self.assertEqual(2, tabane.limits(refresh=True)["peak"]["value"])
                 tabane._this_machine = lambda: [machine()[0], "another", [0]]
                 self.assertEqual(3, tabane.limits()["peak"]["value"])
+                file, = pathlib.Path(folder).glob("tabane/limits-*.json")
+                known = file.read_text()
+                for damaged in ("", known[:-1], "[]", "{}",
+                                known.replace(tabane.__version__, "0.0.0", 1)):
+                    with self.subTest(damaged):
+                        file.write_text(damaged)
+                        self.assertEqual(len(calls) + 1, tabane.limits()["peak"]["value"])
+                self.assertEqual(len(calls), tabane.limits()["peak"]["value"])
             finally:
                 tabane.survey, tabane._this_machine = survey, machine
                 os.environ.pop("XDG_CACHE_HOME")
                 if before is not None:
                     os.environ["XDG_CACHE_HOME"] = before
         self.assertTrue(all(call["quick"] for call in calls))
+
+    def test_what_a_command_says_on_stderr_is_a_warning(self):
+        record = {"results": []}
+        with tempfile.TemporaryDirectory() as folder:
+            program = pathlib.Path(folder, "tabane")
+            program.write_text(f"#!/bin/sh\necho '{json.dumps(record)}'\necho careful >&2\n")
+            program.chmod(0o700)
+            with unittest.mock.patch.dict(os.environ, TABANE=str(program)):
+                with self.assertWarnsRegex(UserWarning, "^careful$") as caught:
+                    self.assertEqual(record, tabane.survey())
+        self.assertEqual(__file__, caught.filename)
 
     def test_a_record_becomes_a_data_frame(self):
         try:
@@ -231,6 +284,9 @@ class Solvers(unittest.TestCase):
         self.assertLess(abs(Fraction(product[0, 0]) / exact - 1), Fraction(1, 2**255))
         self.assertEqual([2**70, 1], list(product[1]))
         self.assertTrue(report["passed"])
+        numbers = [[2**53 + 1, 0.5], [numpy.int64(3), numpy.float32(0.25)]]
+        product, _ = tabane.matmul(numbers, [[1, 0], [0, 1]])
+        self.assertEqual([[2**53 + 1, 0.5], [3, 0.25]], product.tolist())
 
     def test_poisson_solves_its_equation(self):
         rows, columns = 5, 7

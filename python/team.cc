@@ -93,6 +93,7 @@ py::dict report(const Team& team) {
 }  // namespace
 
 PYBIND11_MODULE(_team, module) {
+  module.attr("__version__") = TABANE_VERSION;
   pthread_atfork(
       before_fork, [] { after_fork(PyOS_AfterFork_Parent); },
       [] { after_fork(PyOS_AfterFork_Child); });

@@ -6,7 +6,8 @@
 
 Functions that are named like commands of tabane run the command and return the JSON that it writes.
 Further keywords are its options: `max_time="10s"` is --max-time 10s, `True` an option without a
-value, a list repeats the option, and a tuple is several values of one.
+value, a list repeats the option, and a tuple is several values of one. What the command says on
+stderr is a warning.
 """
 
 from __future__ import annotations
@@ -20,10 +21,11 @@ import pickle
 import subprocess
 import threading
 import traceback
+import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, NoReturn, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
-from ._team import LostError, TaskError, UsageError
+from ._team import LostError, TaskError, UsageError, __version__
 from ._team import Team as _Team
 
 if TYPE_CHECKING:
@@ -76,19 +78,21 @@ def limits(*, refresh: bool = False) -> dict[str, dict[str, Any]]:
     """
     import pathlib
 
-    machine = _this_machine()
+    this = [__version__, *_this_machine()]
     folder = pathlib.Path(os.environ.get("XDG_CACHE_HOME") or "~/.cache").expanduser() / "tabane"
-    file = folder / f"limits-{machine[0]}.json"
+    file = folder / f"limits-{os.uname().nodename}.json"
     if not refresh and file.exists():
-        known = json.loads(file.read_text())
-        if known["machine"] == machine:
-            return known["limits"]
+        # A file that is damaged, or of another version, is replaced.
+        with contextlib.suppress(ValueError, KeyError, TypeError):
+            known = json.loads(file.read_text())
+            if known["machine"] == this:
+                return known["limits"]
     record = survey(quick=True, only="peak,memory.bandwidth,memory.latency")
     found = {result["name"]: {key: result[key] for key in ("value", "unit", "interval")}
              for result in record["results"]}
     folder.mkdir(parents=True, exist_ok=True)
     new = folder / f"limits-{os.getpid()}.new"
-    new.write_text(json.dumps({"machine": machine, "limits": found}))
+    new.write_text(json.dumps({"machine": this, "limits": found}))
     new.replace(file)
     return found
 
@@ -104,7 +108,8 @@ def compare(*records: Record | str | os.PathLike[str], **options: Any) -> dict[s
                 record = path
             files.append(record)
         # With a threshold, 1 means that something is worse.
-        return _run("compare", *files, _good=(0, 1) if "threshold" in options else (0,), **options)
+        good = (0, 1) if "threshold" in options else (0,)
+        return _run("compare", "--", *files, _good=good, **options)
 
 
 def time(commands: Sequence[str], **options: Any) -> Record:
@@ -127,11 +132,14 @@ def matmul(left: Any, right: Any, *, bits: int = 512,
 
     import numpy
 
+    def exact(x: Any) -> str:  # unlike the text of a float
+        return str(decimal.Decimal(x.item() if isinstance(x, numpy.generic) else x))
+
     with _folder() as folder:
         for name, matrix in (("left", left), ("right", right)):
-            # Exact, unlike the text of a float.
-            rows = (" ".join(str(decimal.Decimal(x)) for x in row)
-                    for row in numpy.asarray(matrix).tolist())
+            if not isinstance(matrix, numpy.ndarray):
+                matrix = numpy.asarray(matrix, dtype=object)  # ints beside floats remain ints
+            rows = (" ".join(map(exact, row)) for row in matrix.tolist())
             (folder / name).write_text("".join(f"{row}\n" for row in rows))
         report = _run("matmul", left=folder / "left", right=folder / "right", bits=bits,
                       output=folder / "product", **options)
@@ -217,6 +225,7 @@ class Team:
             results = self._last.map(len(items), task)
         except TaskError:
             failures.raise_first()
+            raise
         finally:
             if frozen:
                 gc.unfreeze()
@@ -245,9 +254,13 @@ class _Failures:
             data = pickle.dumps((TaskError(f"task {task} failed: {error!r}"), text))
         self._file.write(data)
 
-    def raise_first(self) -> NoReturn:
+    def raise_first(self) -> None:
+        """Returns if there is none: add() has failed, too."""
         self._file.seek(0)
-        error, text = pickle.load(self._file)
+        try:
+            error, text = pickle.load(self._file)
+        except EOFError:
+            return
         raise error from TaskError(text)
 
 
@@ -260,6 +273,8 @@ def _run(verb: str, *words: Any, _good: tuple[int, ...] = (0,), **options: Any) 
         error = ProgramError(done.stderr.strip())
         error.exit_status = done.returncode
         raise error
+    if done.stderr.strip():
+        warnings.warn(done.stderr.strip(), stacklevel=3)
     return json.loads(done.stdout)
 
 
