@@ -12,8 +12,8 @@ trap 'rm -rf "$work"' EXIT
 fail() { echo "$*"; exit 1; }
 
 mkdir "$work/source"
-cp -r "$source"/{.clang-format,CMake*,LICENSE,README.md,GLOSSARY.md,bench,cmake,docs,python,tabane} \
-  "$work/source"
+cp -r "$source"/{.clang-format,CMake*,LICENSE,README.md,GLOSSARY.md} \
+  "$source"/{bench,cmake,docs,python,tabane} "$work/source"
 cp -r "$work/source" "$work/before"
 cd "$work/source"
 cmake/new_slice.sh study dummy-study
