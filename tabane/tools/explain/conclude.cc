@@ -160,12 +160,13 @@ class Conclusion {
     if (waits_) return waits_->busy;
     return seconds_ > 0 ? std::min(1.0, processor_seconds() / seconds_) : 0;
   }
-  // What the causes that are known leave of the time in which it runs.
+  // What the causes that are known leave of the time in which it runs; together they may claim more
+  // than all of it.
   double left() const {
     double left = busy();
     for (const Cause& cause : out_.shares)
       if (cause.kind < Kind::disk || cause.kind == Kind::others) left -= cause.share;
-    return left;
+    return std::max(0.0, left);
   }
 
   void see_computing() {

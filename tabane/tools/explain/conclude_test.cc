@@ -152,6 +152,39 @@ TEST(Conclude, OneHeavyThreadIsToldFromASerialPartByTheLaw) {
   EXPECT_EQ(conclude(evidence).causes.at(0).kind, Kind::imbalance);
 }
 
+TEST(Conclude, CausesThatTogetherClaimMoreThanAllOfItsTimeLeaveNothing) {
+  Evidence evidence = Script({.shares = {{Kind::bandwidth, 0.5}}}, kQuiet, 1).evidence();
+  Observed& seen = evidence.observed;
+  evidence.machine.pus = 2;
+  seen.seconds = {1, 1, 1};
+  seen.user = seen.system = 1;
+  seen.minor_faults = 1 / *evidence.machine.fault_seconds;
+  seen.threads.assign(8, {});
+  for (Moment& moment : seen.moments) {
+    moment.threads = {};
+    moment.threads(Doing::running) = 2;
+    moment.threads(Doing::runnable) = 6;
+  }
+  for (ThreadSeen& thread : seen.threads) thread.looks(Doing::running) = 100;
+  const Explanation found = conclude(evidence);
+  EXPECT_NEAR(share(found, Kind::others), 0.75, 1e-6);
+  EXPECT_NEAR(share(found, Kind::faults), 0.5, 1e-6);
+  EXPECT_LE(share(found, Kind::bandwidth), 0.11);
+  EXPECT_EQ(share(found, Kind::computing), 0);
+  EXPECT_EQ(found.causes.at(0).kind, Kind::others);
+}
+
+TEST(Conclude, SaysNothingOfThreadsWhereNoNumberCanBeCompared) {
+  Evidence evidence = Script({}, kQuiet, 1).evidence();
+  auto expected = conclude(evidence).sentences;
+  ASSERT_EQ(expected.back(), "Not tried: threads (nothing says how many it has).");
+  expected.pop_back();
+  Trial& threads = *std::ranges::find(evidence.trials, Resource::threads, &Trial::resource);
+  threads.untried.clear();
+  threads.levels = {{1, {HUGE_VAL}}, {2, {HUGE_VAL}}};
+  EXPECT_EQ(conclude(evidence).sentences, expected);
+}
+
 TEST(Conclude, NamesWhoWaitsForAPipe) {
   Evidence evidence;
   evidence.observed.seconds = {1, 1, 1};
@@ -214,6 +247,22 @@ TEST(Conclude, HasWordsForEveryCauseAndForAllThatIsChanged) {
       evidence.trials = {{.resource = static_cast<Resource>(i), .levels = {{1, {slowdown}}}}};
       EXPECT_FALSE(says(conclude(evidence), "No effect was seen")) << i;
     }
+  }
+  const struct {
+    Resource changed;
+    double slowdown;
+    const char* words;
+  } expected[] = {{Resource::cache, 2, "bound by the shared cache: it needs about "},
+                  {Resource::units, 2, "With neighbours that compute it takes 2.00 ± "},
+                  {Resource::disk, 2, "With a neighbour that writes to its disk it takes 2.00 ± "},
+                  {Resource::cold, 2, "With files that are not in memory it takes 2.00 ± "},
+                  {Resource::remote, 2, "With memory on another NUMA node it takes 2.00 ± "},
+                  {Resource::huge_pages, 0.5, "Huge pages make it 2.00 ± "},
+                  {Resource::allocator, 0.5, "some makes it 2.00 ± "},
+                  {Resource::local, 0.5, "One NUMA node makes it 2.00 ± "}};
+  for (const auto& [changed, slowdown, words] : expected) {
+    evidence.trials = {{.resource = changed, .levels = {{1, {slowdown}, "some"}}}};
+    EXPECT_TRUE(says(conclude(evidence), words)) << words;
   }
 }
 

@@ -156,11 +156,13 @@ BandwidthLaw bandwidth_law(const Trial& bandwidth, const MachineLimits& machine,
       caches[2].push_back({loss, more, 0});
     }
   }
+  // The law that waits for nothing is always tried.
+  const double most = std::max(0.0, whole) + kUnsure;
   // b, l: shares that wait for bandwidth and for loads.
   const auto add = [&](Family& family, const std::vector<Cache>& taken, double b, double l,
                        double knee) {
     for (const Cache& cache : taken) {
-      if (b / knee + l + cache.loss / (over - 1) > whole + kUnsure) continue;
+      if (b / knee + l + cache.loss / (over - 1) > most) continue;
       double cost = 0;
       for (const Seen& one : seen)
         cost += squared_error(

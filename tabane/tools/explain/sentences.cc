@@ -197,6 +197,7 @@ class Words {
       // Fewer threads are as good unless more are certainly faster.
       if (effect.slowdown < least.slowdown - effect.half) best = &level, least = effect;
     }
+    if (best == nullptr) return;
     const bool more = best != &threads->levels.back();
     const auto number = static_cast<std::uint64_t>(best->taken);
     if (least.faster()) {
