@@ -228,15 +228,19 @@ class Experiments {
         {.fewest = 1,
          .most = std::max(1, plan_.rounds),
          .budget_seconds = request_.seconds - begin},
-        clock_, clock_.now(), [&](std::size_t i) { return take(contestants_[i], begin); },
+        clock_, clock_.now(),
+        [&](std::size_t i) {
+          const double seconds = take(contestants_[i], begin);
+          turns_.push_back(i);
+          return seconds;
+        },
         [&](const std::vector<double>& seconds) { keep(seconds); });
   }
 
   // Seconds of a run.
   double take(Contestant& way, double begin) {
-    const auto turns = static_cast<double>(evidence_.runs.size());
-    const double done =
-        turns / static_cast<double>(contestants_.size()) / std::max(1, plan_.rounds);
+    const double of_round = static_cast<double>(turns_.size()) / double(contestants_.size());
+    const double done = (rounds_ + of_round) / std::max(1, plan_.rounds);
     show("runs in turn", kCalibrationShare + (1 - kCalibrationShare) * done,
          done > 0 ? (elapsed() - begin) * (1 - done) / done : -1);
     double seconds = 0;
@@ -256,16 +260,16 @@ class Experiments {
       seconds += run.seconds / repeat_;
     }
     if (observes) evidence_.observed.seconds.push_back(seconds);
-    evidence_.runs.push_back({way.resource   ? name_of(*way.resource)
-                              : way.given_up ? "fewer PUs"
-                                             : "undisturbed",
-                              seconds});
     return seconds;
   }
 
   ChildRun run_beside_thieves(Contestant& way) {
     const double left =
         std::max({kDisturbedFactor * run_seconds_, kLeastDisturbed, request_.seconds - elapsed()});
+    const struct Stopping {
+      Thieves& thieves;
+      ~Stopping() { thieves.stop(); }
+    } stopping{*way.thieves};
     way.thieves->begin(way.theft);
     ChildRun run = run_once(way.command, std::min(timeout_, left));
     try {
@@ -279,6 +283,12 @@ class Experiments {
   // seconds: of a round, of each contestant.
   void keep(const std::vector<double>& seconds) {
     ++rounds_;
+    for (const std::size_t i : std::exchange(turns_, {}))
+      if (const Contestant& way = contestants_[i]; way.failed.empty())
+        evidence_.runs.push_back({way.resource   ? name_of(*way.resource)
+                                  : way.given_up ? "fewer PUs"
+                                                 : "undisturbed",
+                                  seconds[i]});
     std::vector<double> undisturbed[2];  // as started, with PUs given up
     for (std::size_t i = 0; i < seconds.size(); ++i)
       if (!contestants_[i].resource)
@@ -334,6 +344,7 @@ class Experiments {
   Ways ways_;
   std::vector<Contestant> contestants_;
   Rounds plan_;
+  std::vector<std::size_t> turns_;  // of the round that is being run: contestants, in order
   int rounds_ = 0;
 };
 

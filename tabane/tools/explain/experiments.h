@@ -89,7 +89,7 @@ struct Ways {
   std::vector<std::unique_ptr<Thieves>> crews;
   core::Descriptor folder;  // that a thief writes to
 };
-// Calibrates, for at most so long. throws: as show, which is told how far that is.
+// Calibrates, for at most so long. show: gets the share that is done. throws: as show.
 Ways ways_of(const Subject& subject, double most_seconds, const std::function<void(double)>& show);
 
 }  // namespace tabane::lab::explain

@@ -22,6 +22,11 @@ const Trial& trial(const Evidence& evidence, Resource resource) {
   return *std::ranges::find(evidence.trials, resource, &Trial::resource);
 }
 
+std::size_t runs_of(const Evidence& evidence, const std::string& changed) {
+  const auto runs = std::ranges::count(evidence.runs, changed, &explain::Run::changed);
+  return static_cast<std::size_t>(runs);
+}
+
 // Ends the experiments in the second of seven rounds.
 Evidence gathered_in_one_round(const Request& request) {
   bool stop = false;
@@ -57,9 +62,7 @@ TEST(Experiments, TakeEachWayOnceARound) {
   for (const Trial& each : evidence.trials) {
     for (const Level& level : each.levels) EXPECT_EQ(level.slowdowns.size(), rounds);
     of_ways += each.levels.size() * rounds;
-    const auto runs =
-        std::ranges::count(evidence.runs, name_of(each.resource), &explain::Run::changed);
-    EXPECT_EQ(static_cast<std::size_t>(runs), each.levels.size() * rounds);
+    EXPECT_EQ(runs_of(evidence, name_of(each.resource)), each.levels.size() * rounds);
   }
   const std::size_t undisturbed = evidence.observed.seconds.size();
   EXPECT_EQ(undisturbed % rounds, 0u);
@@ -91,9 +94,24 @@ TEST(Experiments, KeepWholeRoundsWhenTheyAreStopped) {
                    .progress = [&](const std::string&, double done, double) { stop = done > 0.5; }};
   const Evidence evidence = gathered({.command = {"sleep", "0.02"}, .seconds = 60}, late);
   EXPECT_FALSE(evidence.complete);
-  EXPECT_FALSE(evidence.runs.empty());
+  const std::size_t rounds = trial(evidence, Resource::cpu_time).levels.at(0).slowdowns.size();
+  EXPECT_GE(evidence.runs.size(), 2 * rounds);
+  for (const auto& run : evidence.runs)
+    EXPECT_EQ(runs_of(evidence, run.changed) % rounds, 0u) << run.changed;
   const Hooks at_once{.stop_requested = [] { return true; }};
   EXPECT_THROW(gathered({.command = {"sleep", "0.02"}}, at_once), Stopped);
+}
+
+TEST(Experiments, DoNotCountAWayInWhichTheCommandFails) {
+  const Evidence evidence =
+      gathered_in_one_round({.command = {"sh", "-c", "sleep 0.02; test {threads} -ne 99"},
+                             .threads = {98, 99},
+                             .seconds = 600});
+  const Trial& threads = trial(evidence, Resource::threads);
+  const auto works = std::ranges::find(threads.levels, 98, &Level::taken);
+  ASSERT_NE(works, threads.levels.end());
+  EXPECT_EQ(runs_of(evidence, name_of(Resource::threads)), works->slowdowns.size());
+  EXPECT_EQ(std::ranges::count(threads.levels, 99, &Level::taken), 0);
 }
 
 TEST(Experiments, SayHowTheCommandFails) {

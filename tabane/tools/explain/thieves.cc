@@ -153,8 +153,13 @@ void Thieves::begin(const Theft& theft) {
   begun_->wait();
 }
 
-double Thieves::end() {
+void Thieves::stop() {
+  for (std::jthread& thread : threads_) thread.request_stop();
   threads_.clear();
+}
+
+double Thieves::end() {
+  stop();
   double sum = 0;
   for (const Share& share : shares_) {
     if (share.failure) std::rethrow_exception(share.failure);

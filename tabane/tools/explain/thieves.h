@@ -34,11 +34,14 @@ class Thieves {
   // bytes: that they may use, all together, and at least 1 MiB each; the memory is touched now.
   // throws: as core::Region and core::PinnedPool.
   explicit Thieves(std::span<const unsigned> pus, std::size_t bytes = 0);
+  ~Thieves() { stop(); }
 
   std::size_t size() const { return shares_.size(); }
   // Returns once all threads take what they are to. What the memory is too small for is cut.
   void begin(const Theft& theft);
-  // Returns once all have stopped. What was done a second: bandwidth, cache, disk: bytes; units:
+  // Returns once all have stopped.
+  void stop();
+  // Stops them. What was done a second: bandwidth, cache, disk: bytes; units:
   // floating-point operations; cpu_time: seconds on each PU. throws: core::SystemError if a thread
   // could not do it.
   double end();
@@ -76,7 +79,7 @@ struct Calibration {
 double seconds_of_a_fault();  // of one small page
 
 // pus: those of the victim. cost: about two seconds, on a busy machine up to most_seconds and a
-// little more, and for that long memory of 256 MiB and more. show: is told how far it is.
+// little more, and for that long memory of 256 MiB and more. show: gets the share that is done.
 // throws: as show.
 Calibration calibrate(Thieves& thieves, std::span<const unsigned> pus,
                       const core::Topology& topology, double most_seconds,
