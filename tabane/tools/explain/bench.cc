@@ -97,14 +97,16 @@ void ask_explain(Panel& panel) {
     }
   }
   panel.show({.name = "explain.causes", .title = "What was found", .content = std::move(rows)});
-  panel.show({.name = "explain.gains",
-              .title = "How many times as fast two threads are as one",
-              .content = std::move(gains)});
-  panel.tell({.question = kCauses,
-              .unit = "ratio",
-              .figure = "predicted over measured gain of a second thread, the worst",
-              .value = away,
-              .limit = kMostAway});
+  if (!gains.rows.empty()) {
+    panel.show({.name = "explain.gains",
+                .title = "How many times as fast two threads are as one",
+                .content = std::move(gains)});
+    panel.tell({.question = kCauses,
+                .unit = "ratio",
+                .figure = "predicted over measured gain of a second thread, the worst",
+                .value = away,
+                .limit = kMostAway});
+  }
   panel.tell({.question = kCauses,
               .unit = "share",
               .figure = fmt::format("main cause right, of {} commands", std::size(kKnown)),

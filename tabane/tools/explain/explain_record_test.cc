@@ -54,6 +54,27 @@ TEST(ExplainRecord, HasAFigureForEachLevelAndShare) {
     EXPECT_TRUE(names.insert(result.name).second) << result.name;
 }
 
+TEST(ExplainRecord, MarksTheCacheThatIsNotNeeded) {
+  const auto marks = [](const Record& record) {
+    return std::get<Curves>(record.find_view("explain.taken")->content).marks;
+  };
+  const Record record = record_of(
+      Script({.shares = {{Kind::cache, 0.8}}, .set_bytes = 12 * kMiB}, {.noise = 0}, 1).evidence());
+  ASSERT_EQ(marks(record).size(), 2u);
+  EXPECT_EQ(marks(record)[1].label, "cache that it does not need");
+  EXPECT_TRUE(marks(record)[1].vertical);
+  const double needs = *record.find("explain.working_set")->value;
+  EXPECT_NEAR(needs, 12 * kMiB, 3 * kMiB);
+  EXPECT_NEAR(marks(record)[1].at, 100 * (1 - needs / (32 * kMiB)), 1e-9);
+  EXPECT_NE(record.find_view("explain.taken")
+                ->note.find("It needs " + show(needs, "B") + " of 32 MiB of shared cache"),
+            std::string::npos)
+      << record.find_view("explain.taken")->note;
+  const Record without = record_of(a_team());
+  EXPECT_EQ(marks(without).size(), 1u);
+  EXPECT_EQ(without.find_view("explain.taken")->note.find("It needs"), std::string::npos);
+}
+
 TEST(ExplainRecord, IsWrittenAndReadAgain) {
   const Record record = record_of(a_team());
   const Record again = record_from_json(to_json(record));
