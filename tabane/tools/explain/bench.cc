@@ -59,8 +59,8 @@ double value_of(const lab::Json& record, const std::string& name) {
   return 0;
 }
 
-// How many times as fast two threads, of programs that start two, are as one: to judge by what they
-// wait for, and as measured. Null where the program has one thread, or where there was no time for
+// How many times as fast a program that starts two threads is as with one: predicted from what they
+// wait for, and measured. Null where the program has one thread, or where there was no time for
 // another number.
 std::optional<std::pair<double, double>> gain_of_threads(const lab::Json& record) {
   double lost = 0;

@@ -13,8 +13,8 @@ constexpr double kOfBandwidth = 0.25;  // of it, that a thief of the cache takes
 constexpr double kHeld = 0.7;          // of its own speed, at which a thief holds the cache
 constexpr double kClearly = 4;         // squared standard errors
 
-// From repeated levels and from the undisturbed runs, whose ratios to each other are slow-downs by
-// nothing.
+// From repeated samples of a level, and from undisturbed runs, whose ratios to each other scatter
+// as slow-downs do.
 Noise noise_of(const Evidence& evidence) {
   double squares = 0, freedom = 0;
   const auto add = [&](const std::vector<double>& samples, double scale) {
@@ -71,14 +71,14 @@ class Conclusion {
     if (seconds_ <= 0 || !evidence_.machine.fault_seconds) return;
     const Observed& seen = evidence_.observed;
     const double faults = seen.minor_faults * *evidence_.machine.fault_seconds;
-    // PUs' time per wall time while it works.
+    // PUs that it keeps busy while it works.
     const double parallel = std::max(1.0, processor_seconds() / seconds_);
     out_.shares.push_back(
         {Kind::faults, std::min(1.0, std::min(seen.system, faults) / seconds_ / parallel)});
   }
 
-  // The trial relative to what thieves on the same PUs cost that take nothing of the memory: other
-  // programs may have to share a PU with the command then.
+  // The trial relative to runs with thieves on the same PUs that take nothing of the memory: while
+  // thieves run, other programs may have to share a PU with the command.
   std::optional<Trial> beside_others(Resource resource) const {
     const Trial* const tried = trial(resource);
     if (tried == nullptr) return std::nullopt;

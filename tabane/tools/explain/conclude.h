@@ -84,9 +84,9 @@ std::optional<WorkingSet> working_set(const Trial& cache, const MachineLimits& m
 // bandwidth may cause, too; null: not known.
 BandwidthLaw bandwidth_law(const Trial& bandwidth, const MachineLimits& machine, const Noise& noise,
                            double whole, std::optional<double> without_cache);
-// By how many squared standard errors times over numbers of threads are better explained by
-// unequal work, which makes more than one of them slower by the same factor, than by a part that
-// one thread does.
+// How much better unequal work explains times over numbers of threads than a part that one thread
+// does, in squared standard errors. Unequal work makes all runs with several threads slower by the
+// same factor.
 double unevenness(const std::vector<core::TimePoint>& points, const Noise& noise);
 
 // ---- what its threads wait for (waits.cc) ----
@@ -95,7 +95,7 @@ struct Waits {
   double width = 1;  // threads that can work at once
   double busy = 0;   // share of looks with work, or threads that wait for each other
   int looks = 0;
-  // Of the wall time, that go away if nobody waits for this.
+  // Parts of the wall time that go away if nobody waits for this.
   std::array<double, kKinds> shares = {};
   double operator()(Kind kind) const { return shares[static_cast<std::size_t>(kind)]; }
   double& operator()(Kind kind) { return shares[static_cast<std::size_t>(kind)]; }

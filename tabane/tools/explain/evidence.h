@@ -64,7 +64,7 @@ enum class Doing {
 };
 inline constexpr std::size_t kDoings = 9;
 
-// How often each was seen, or of how many threads at one moment.
+// How often each was seen, or how many threads did it at one moment.
 struct Looks : std::array<int, kDoings> {
   int operator()(Doing doing) const { return (*this)[static_cast<std::size_t>(doing)]; }
   int& operator()(Doing doing) { return (*this)[static_cast<std::size_t>(doing)]; }

@@ -40,12 +40,12 @@ struct Rounds {
 // run_seconds: that one run takes. Two rounds of fewer ways are better than one of more.
 Rounds plan_rounds(std::size_t ways, double run_seconds, double seconds);
 
-// How many undisturbed runs go with so many others in a round.
+// How many undisturbed runs a round has for so many other ways.
 std::size_t undisturbed_runs(std::size_t ways);
 
 // ---- the ways to run it (ways.cc) ----
 
-// Which PUs the command keeps, and which thieves have meanwhile.
+// The PUs of the command, and those of the thieves that run at the same time.
 struct DividedPus {
   std::vector<unsigned> victim, thieves;
   std::vector<unsigned> siblings;  // of the victim's cores, which it does not use; may be empty
@@ -89,7 +89,7 @@ struct Ways {
   std::vector<std::unique_ptr<Thieves>> crews;
   core::Descriptor folder;  // that a thief writes to
 };
-// Calibrates, for at most so long. show: gets the share that is done. throws: as show.
+// Calibrates, for at most most_seconds. show: gets the share that is done. throws: as show.
 Ways ways_of(const Subject& subject, double most_seconds, const std::function<void(double)>& show);
 
 }  // namespace tabane::lab::explain

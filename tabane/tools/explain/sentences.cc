@@ -96,7 +96,7 @@ class Words {
     return 1 + static_cast<std::size_t>(std::ranges::count(text, '\n'));
   }
 
-  // What all runs together show, which those of no single level may.
+  // All runs together may show a cause where no single level does.
   bool is_cause(Resource resource) const {
     return std::ranges::any_of(found_.causes, [&](const Cause& cause) {
       return resource == Resource::cache
@@ -134,7 +134,7 @@ class Words {
     say(name_of(cause.kind), values);
   }
 
-  // What the level did at which about so much was taken.
+  // Adds how long it takes at the level at which about so much is taken.
   void add_effect(Resource resource, double taken, CaptionValues& values) const {
     const Level& level = nearest(*trial(resource), taken);
     values["taken"] = show_percent(level.taken);
@@ -236,7 +236,8 @@ class Words {
     }
   }
 
-  // Keeps the line of what is fastest, with the last sentence: nothing was measured together.
+  // Keeps the line of the fastest setting, with the last sentence, which is about it: no two
+  // settings were measured together.
   void offer(const Trial& given, const std::string& value, const Effect& effect) {
     if (effect.slowdown >= fastest_) return;
     fastest_ = effect.slowdown;

@@ -274,7 +274,7 @@ class BandwidthVictim {
   std::vector<core::Region> memory_;
 };
 
-// Measures beside thieves until there is no time left.
+// Measures while thieves run, until there is no time left.
 class Calibrator {
  public:
   Calibrator(Thieves& thieves, double most_seconds, const std::function<void(double)>& show)

@@ -37,7 +37,7 @@ class Thieves {
   ~Thieves() { stop(); }
 
   std::size_t size() const { return shares_.size(); }
-  // Returns once all threads take what they are to. What the memory is too small for is cut.
+  // Returns once all threads have begun. They take no more than their memory is large enough for.
   void begin(const Theft& theft);
   // Returns once all have stopped.
   void stop();
