@@ -5,6 +5,7 @@
 #include <functional>
 #include <map>
 #include <string>
+#include <type_traits>
 #include <vector>
 
 namespace tabane::bench {
@@ -19,7 +20,7 @@ int serve(const std::map<std::string, Served>& work);
 // main() got, without the program.
 int serve_scene(int argc, char** argv, int (*scene)(const std::vector<std::string>& words));
 
-// Calls f() `count` times and returns 0.
+// Calls f() or f(i), i from 0 on, `count` times and returns 0.
 template <class F>
 Served repeated(F f) {
   return [f](std::uint64_t count) {

@@ -122,7 +122,8 @@ double tick_rate_change(double seconds) {
 
 const TickRate& tick_rate() {
   ++requests;
-  // As long as its millionths need; whoever starts a small job waits for it.
+  // For 10 ms only, because whoever starts a small job waits for it. The error is about 1 millionth
+  // at most, as long as other programs leave this one its PU; after 50 ms it would be a fifth.
   static const TickRate rate = calibrate_ticks(0.01);
   return rate;
 }
