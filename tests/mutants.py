@@ -30,7 +30,7 @@ PARTS = {
     "window": ([SHM + "window.h"], [SHM + "window_test.cc"], "Window.*", 4),
     "direct_copy": ([SHM + "direct_copy.cc"], [SHM + "direct_copy_test.cc",
                                                SHM + "threaded_ranks_test.cc"], "DirectCopy.*", 4),
-    "page_set": ([SHM + "page_set.h"], [SHM + "page_set_test.cc"], "PageSet.*", 4),
+    "page_set": ([SHM + "page_set.cc"], [SHM + "page_set_test.cc"], "PageSet.*", 4),
     "board": ([BOARD + "board.h", BOARD + "board.cc", BOARD + "call_records.h",
                BOARD + "call_records.cc"], [BOARD + "board_test.cc"], "BoardOnThreads.*", 6),
     "control": ([TEAM + "control.h", TEAM + "control.cc"], [TEAM + "control_test.cc"],

@@ -185,7 +185,7 @@ class Engine {
   std::optional<Heartbeat> heartbeat_;
 };
 
-// --- collectives.cc ---
+// --- MPI's own collectives: collectives.cc ---
 
 // Applies the operation of the reduction under way: the user's function of an MPI_Op.
 void apply_current(void* in, void* inout, int* length, MPI_Datatype* type);

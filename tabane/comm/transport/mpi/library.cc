@@ -79,8 +79,11 @@ Library::Library() {
       throw core::Error("MPI_Init_thread failed");
     }
     started_here_ = true;
-    // That the process at the other end has died is an error, which names its rank.
-    if (const auto own = std::signal(SIGPIPE, SIG_IGN); own != SIG_DFL) std::signal(SIGPIPE, own);
+    // That the process at the other end has died is an error, which names its rank. Programs that
+    // this one starts inherit it.
+    struct sigaction own {};
+    sigaction(SIGPIPE, nullptr, &own);
+    if (own.sa_handler == SIG_DFL) std::signal(SIGPIPE, SIG_IGN);
   }
   // Open MPI's collectives that do not block report there what goes wrong on any communicator.
   MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);

@@ -172,9 +172,8 @@ class MpiTransport : public Transport {
   MPI_Comm comm_of(int tag) const { return tag >= any_tag ? user_ : internal_; }
   void require_tag(int tag) const {
     if (std::abs(tag) <= engine_->most_tag()) return;
-    throw core::UsageError("tag " + std::to_string(tag) +
-                           " cannot be used: this MPI has tags up to " +
-                           std::to_string(engine_->most_tag()));
+    throw core::UsageError("tag {} cannot be used: this MPI has tags up to {}", tag,
+                           engine_->most_tag());
   }
   // Starts to send; returns the request of what is not copied, MPI_REQUEST_NULL if all is.
   MPI_Request start(int to, const Label& label, std::span<const std::byte> bytes) {

@@ -340,15 +340,15 @@ class Endpoint {
 };
 
 // A receive that is abandoned, if it is not complete, at its end.
-class PostedReceive {
+class OpenReceive {
  public:
-  explicit PostedReceive(Endpoint& endpoint) : endpoint_(endpoint) {}
-  ~PostedReceive() {
+  explicit OpenReceive(Endpoint& endpoint) : endpoint_(endpoint) {}
+  ~OpenReceive() {
     if (receive_.is_open) endpoint_.abandon(receive_);
     if (receive_.stored.first_block >= 0) endpoint_.release(receive_.stored);
   }
-  PostedReceive(const PostedReceive&) = delete;
-  PostedReceive& operator=(const PostedReceive&) = delete;
+  OpenReceive(const OpenReceive&) = delete;
+  OpenReceive& operator=(const OpenReceive&) = delete;
 
   Receive* operator->() { return &receive_; }
   Receive& operator*() { return receive_; }

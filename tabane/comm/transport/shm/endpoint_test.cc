@@ -38,7 +38,7 @@ TEST(Endpoint, GivesTheBlocksOfAnAbandonedMessageBackOnce) {
   send.bytes = bytes.data();
   sender.start(send);
   {
-    PostedReceive receive(receiver);
+    OpenReceive receive(receiver);
     receive->tag = 1;
     receive->keeps = true;
     receive.start();
@@ -74,8 +74,8 @@ TEST(Endpoint, GivesAMessageOnlyToItsGroup) {
     for (int bit = 0; bit < kContextBits; ++bit) {
       const std::uint64_t other = own ^ std::uint64_t{1} << bit;
       sender.send(1, {.context = other, .tag = 1, .bytes = size}, bytes.data());
-      PostedReceive receive(receiver), others(receiver);
-      for (PostedReceive* const one : {&receive, &others}) {
+      OpenReceive receive(receiver), others(receiver);
+      for (OpenReceive* const one : {&receive, &others}) {
         (*one)->context = one == &receive ? own : other;
         (*one)->tag = 1;
         (*one)->into = into;
@@ -116,7 +116,7 @@ struct LostMessage {
   Endpoint sender{world, 0}, receiver{world, 1};
   std::vector<std::byte> bytes, into;
   Send send;
-  PostedReceive receive{receiver};
+  OpenReceive receive{receiver};
 };
 
 TEST(Endpoint, TakesAnAnnouncedMessageBackWhenItsSenderHearsOfALoss) {
@@ -166,7 +166,7 @@ TEST(Endpoint, SendsLargeMessagesAsTheReceiverTakesThem) {
     send.bytes = bytes.data();
     sender.start(send);
     ways += send.record >= 0 ? 'd' : 'b';
-    PostedReceive receive(receiver);
+    OpenReceive receive(receiver);
     receive->tag = 1;
     receive->keeps = keeps;
     receive->into = into;
@@ -198,7 +198,7 @@ std::string ways_of(std::size_t size, Way chosen) {
     send.bytes = bytes.data();
     sender.start(send);
     ways += send.record >= 0 ? 'd' : 'b';
-    PostedReceive receive(receiver);
+    OpenReceive receive(receiver);
     receive->tag = 1;
     receive->into = into;
     receive.start();
@@ -225,7 +225,7 @@ TEST(Endpoint, TakesAbandonedMessagesBackAtItsEnd) {
   choose_way(world, Way::direct);
   Endpoint receiver(world, 1);
   std::vector<std::byte> into(100'000);
-  PostedReceive receive(receiver);
+  OpenReceive receive(receiver);
   {
     Endpoint sender(world, 0);
     const std::array<std::byte, 8> small{};

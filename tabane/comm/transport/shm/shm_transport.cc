@@ -91,7 +91,7 @@ class ReceivePending : public Pending {
   ReceivePending(std::shared_ptr<Endpoint> endpoint, std::shared_ptr<const Members> members)
       : endpoint_(std::move(endpoint)), members_(std::move(members)), receive_(*endpoint_) {}
   ~ReceivePending() override { wait_unless_thrown(); }
-  PostedReceive& receive() { return receive_; }
+  OpenReceive& receive() { return receive_; }
   bool test() override {
     if (!endpoint_->test(*receive_)) return false;
     arrival = fitting_arrival_of(*receive_, *members_);
@@ -108,7 +108,7 @@ class ReceivePending : public Pending {
  private:
   std::shared_ptr<Endpoint> endpoint_;
   std::shared_ptr<const Members> members_;
-  PostedReceive receive_;
+  OpenReceive receive_;
 };
 
 constexpr int kGroupTag = std::numeric_limits<int>::min();
@@ -157,7 +157,7 @@ GroupNews spread_news(Endpoint& endpoint, std::uint64_t parent, std::span<const 
       endpoint.send(other, envelope, reinterpret_cast<const std::byte*>(&news));
     }
   } else {
-    PostedReceive receive(endpoint);
+    OpenReceive receive(endpoint);
     receive->context = parent;
     receive->source = members.front();
     receive->tag = kGroupTag;
@@ -187,14 +187,14 @@ class ShmTransport : public Transport {
     endpoint_->send(in_world(to), envelope(label, bytes.size()), bytes.data());
   }
   Arrival recv(int from, const Label& label, std::span<std::byte> into) override {
-    PostedReceive receive(*endpoint_);
+    OpenReceive receive(*endpoint_);
     aim(*receive, from, label);
     receive->into = into;
     receive.start_and_wait();
     return fitting_arrival_of(*receive, *members_);
   }
   std::unique_ptr<Parcel> recv_parcel(int from, const Label& label) override {
-    PostedReceive receive(*endpoint_);
+    OpenReceive receive(*endpoint_);
     aim(*receive, from, label);
     receive->keeps = true;
     receive.start_and_wait();
