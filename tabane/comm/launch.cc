@@ -102,13 +102,13 @@ void live(shm::World& world, int rank, const Collectives& collectives, const Fun
   }
 }
 
-// Tells the other ranks. Perhaps in exit(): no allocation.
+// Tells the other ranks. Perhaps in exit() or in a handler of SIGCHLD: no allocation, no exception.
 void tell_loss(void* world, const team::Loss& loss) {
   std::array<char, 128> text;
   char* end = text.data();
-  const auto say = [&](fmt::string_view format, const auto&... values) {
+  const auto say = [&]<class... T>(fmt::format_string<const T&...> format, const T&... values) {
     const auto left = static_cast<std::size_t>(text.end() - end);
-    end = fmt::format_to_n(end, left, fmt::runtime(format), values...).out;
+    end = fmt::format_to_n(end, left, format, values...).out;
   };
   if (loss.by_signal) {
     say("killed by signal {}", loss.code);
@@ -217,6 +217,8 @@ void launch_simulated(const LaunchOptions& options, const Collectives& collectiv
         machine,
         [&](int, std::unique_ptr<Transport> transport) {
           Comm comm = collectives.world_on(std::move(transport));
+          // Also in debug builds only if it is asked for: the messages that compare calls cost
+          // simulated time.
           comm.check_collectives(collectives.checked);
           f(comm);
         },

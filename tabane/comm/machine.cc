@@ -4,7 +4,6 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
-#include <charconv>
 #include <cmath>
 #include <cstdlib>
 #include <fstream>
@@ -15,6 +14,7 @@
 #include <utility>
 
 #include "tabane/core/error.h"
+#include "tabane/core/units.h"
 
 namespace tabane::comm::sim {
 namespace {
@@ -73,17 +73,10 @@ std::string_view trimmed(std::string_view text) {
   return text.substr(begin, text.find_last_not_of(kBlanks) + 1 - begin);
 }
 
-std::optional<double> number_of(std::string_view text) {
-  double value = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (error != std::errc() || end != text.data() + text.size()) return {};
-  return value;
-}
-
 void parse_shape(std::string_view text, Machine& machine) {
   const std::size_t x = text.find('x');
   const auto side = [](std::string_view word) {
-    const std::optional<double> value = number_of(trimmed(word));
+    const std::optional<double> value = core::number_in<double>(trimmed(word));
     const bool is_legal =
         value && *value >= 1 && *value <= kMostRanks && *value == std::floor(*value);
     return is_legal ? static_cast<int>(*value) : 0;
@@ -155,7 +148,7 @@ std::uint8_t variables_of(std::string_view text) {
 Law::Term term_of(std::string_view text, bool is_negative) {
   text = trimmed(text);
   const std::size_t end = std::min(text.find(' '), text.size());
-  const std::optional<double> factor = number_of(text.substr(0, end));
+  const std::optional<double> factor = core::number_in<double>(text.substr(0, end));
   if (!factor || !(*factor >= 0 && *factor <= kMostFactor)) {
     throw core::UsageError(
         "'{}' does not begin with a number from 0 to {:g}: give a "
@@ -335,7 +328,8 @@ void scale(Machine& machine, std::string_view changes) {
     const std::size_t equals = change.find('=');
     const std::string_view what = trimmed(change.substr(0, equals));
     const std::optional<double> factor =
-        equals == change.npos ? std::nullopt : number_of(trimmed(change.substr(equals + 1)));
+        equals == change.npos ? std::nullopt
+                              : core::number_in<double>(trimmed(change.substr(equals + 1)));
     if (!factor || !(*factor >= 0 && *factor <= kMostFactor)) {
       throw core::UsageError(
           "'{}' is no change: give WHAT=FACTOR with a factor from 0 to {:g}, as in setup=0.5",

@@ -56,8 +56,8 @@ void all_reduce_two_level(Group& group, const Call& call) {
   copy_bytes(call.values, sum);
 }
 
-// Each rank shows its values in its slot, as many as fit, combines its share of them, and shows
-// that, in the order of ranks; all copy the shares.
+// Each rank shows its values in its slot, as many as fit, combines its share of them in the order
+// of ranks, and shows that; all copy the shares.
 // cost: n (1 + 1 / p) bytes written and 2 n read on each rank; two steps of all ranks a slot.
 void all_reduce_shared(Group& group, const Call& call) {
   Slots& slots = group.board()->slots;

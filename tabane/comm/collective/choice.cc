@@ -3,8 +3,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <charconv>
 #include <iterator>
+#include <optional>
 #include <sstream>
 
 #include "tabane/comm/collective/algorithm.h"
@@ -88,12 +88,11 @@ Kind parse_kind(std::string_view word) {
 
 int parse_ranks(std::string_view word) {
   if (word == "*") return Rule::kAnyRanks;
-  int ranks = 0;
-  const auto [end, error] = std::from_chars(word.data(), word.data() + word.size(), ranks);
-  if (error != std::errc() || end != word.data() + word.size() || ranks < 1) {
+  const std::optional<int> ranks = core::number_in<int>(word);
+  if (!ranks || *ranks < 1) {
     throw core::UsageError("'{}' is no number of ranks: give 1 or more, or * for any", word);
   }
-  return ranks;
+  return *ranks;
 }
 
 std::size_t parse_bytes(std::string_view word) {
