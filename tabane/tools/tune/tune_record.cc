@@ -266,8 +266,9 @@ void hold_apart(Record& record, const TuneData& data) {
   for (View& view : record.views) view.details[detail::kHeldFixed] = view.title + " of " + held;
 }
 
-// " By the model it would take 1.90 times as long without threads 2": where that setting is as
-// started; the most important one first. Empty for fewer than two settings.
+// " By the model it would take 1.90 times as long without threads 2", or of what is no time, " it
+// is 1.90 times as good as without": where that setting is as started; the most important one
+// first. Empty for fewer than two settings.
 std::string why_it_won(const Space& space, const Tuning& tuning, const TuningHeader& header) {
   const Candidate& winner = space.candidates()[tuning.best];
   std::vector<std::pair<double, std::string>> losses;
@@ -285,11 +286,14 @@ std::string why_it_won(const Space& space, const Tuning& tuning, const TuningHea
     if (tuning.search->possible(index) && std::isfinite(loss)) losses.emplace_back(-loss, setting);
   }
   std::ranges::sort(losses);
+  const bool is_time = header.goal == "wall time";
   std::vector<std::string> parts;
   for (const auto& [loss, setting] : losses)
-    parts.push_back(fmt::format("{:.2f} times as {} without {}", -loss,
-                                header.goal == "wall time" ? "long" : "much", setting));
-  return parts.size() < 2 ? "" : fmt::format(" By the model it would take {}.", join(parts));
+    parts.push_back(
+        fmt::format("{:.2f} times as {} without {}", -loss, is_time ? "long" : "good as", setting));
+  return parts.size() < 2
+             ? ""
+             : fmt::format(" By the model it {} {}.", is_time ? "would take" : "is", join(parts));
 }
 
 // "6 processes, 4 threads …: 1.42 [1.38, 1.47] times as fast as you started it", or that nothing
@@ -314,8 +318,7 @@ std::string headline(const Space& space, const Tuning& tuning, const TuningHeade
         best, times_as(header, tuning.proof->ratio));
   return fmt::format(
       "Nothing is certainly {} the command as you start it. The best of the search was {}: {} when "
-      "it "
-      "was measured again{}.",
+      "it was measured again{}.",
       more(header), best, times_as(header, tuning.proof->ratio),
       !tuning.proof->ratio.undecided()             ? ""
       : tuning.proof->ratio.value < kWorthMoreRuns ? ", no difference seen"

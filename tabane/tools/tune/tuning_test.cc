@@ -300,7 +300,7 @@ TEST_F(OfRecord, SaysWhatWasFoundInOneSentence) {
   EXPECT_NE(record().sentences.back().find("no difference seen."), std::string::npos);
 }
 
-// One thread and the first allocator are 2 and 1.2 times as fast, whatever the other is.
+// One thread and the second allocator are 2 and 1.2 times as fast (as good), whatever the other is.
 TEST_F(OfRecord, SaysWhyTheWinnerWon) {
   const Space space(
       {{.name = "threads", .scale = Scale::threads, .levels = {2, 1}, .amounts = {2, 1}},
@@ -312,13 +312,22 @@ TEST_F(OfRecord, SaysWhyTheWinnerWon) {
   };
   const Tuning of_two = tune_command(space, {.runs = 60}, run);
   ASSERT_NE(of_two.chosen(), 0u);
-  const std::string sentence =
-      tune_record(topology, space, of_two, {.goal = "wall time", .unit = "s"}).sentences.back();
-  const std::size_t threads = sentence.find("times as long without threads 1 and 1.");
-  EXPECT_NE(threads, std::string::npos) << sentence;
-  EXPECT_NE(sentence.find("times as long without allocator jemalloc.", threads), std::string::npos)
-      << sentence;
-  EXPECT_NEAR(std::stod(sentence.substr(sentence.find("would take ") + 11)), 2, 0.3) << sentence;
+  const struct {
+    TuningHeader header;
+    std::string begins, without;
+  } goals[] = {{{.goal = "wall time", .unit = "s"}, "it would take ", "times as long without "},
+               {{.goal = "peak memory", .unit = "B"}, "it is ", "times as good as without "},
+               {{.goal = "metric", .inverted = true}, "it is ", "times as good as without "}};
+  for (const auto& [header, begins, without] : goals) {
+    const std::string sentence = tune_record(topology, space, of_two, header).sentences.back();
+    const std::size_t begin = sentence.find("By the model " + begins);
+    ASSERT_NE(begin, std::string::npos) << sentence;
+    const std::size_t threads = sentence.find(without + "threads 1 and 1.", begin);
+    EXPECT_NE(threads, std::string::npos) << sentence;
+    EXPECT_NE(sentence.find(without + "allocator jemalloc.", threads), std::string::npos)
+        << sentence;
+    EXPECT_NEAR(std::stod(sentence.substr(begin + 13 + begins.size())), 2, 0.3) << sentence;
+  }
 }
 
 // Any law goes through two points.
