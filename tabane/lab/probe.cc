@@ -1,5 +1,6 @@
 #include "tabane/lab/probe.h"
 
+#include <fmt/format.h>
 #include <fnmatch.h>
 
 #include <algorithm>
@@ -124,10 +125,8 @@ std::vector<Probe> select_probes(std::vector<Probe> probes, std::span<const std:
     const bool known =
         std::ranges::any_of(probes, [&](const Probe& p) { return selects(pattern, p.name); });
     if (!known) {
-      throw core::UsageError(
-          "no probe is named '{}'; the closest names are {}; --list "
-          "shows all",
-          pattern, closest_names(probes, pattern));
+      throw core::UsageError("no probe is named '{}'; the closest names are {}; --list shows all",
+                             pattern, closest_names(probes, pattern));
     }
   }
   std::erase_if(probes, [&](const Probe& probe) {

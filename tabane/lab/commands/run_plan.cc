@@ -91,7 +91,7 @@ std::string find_allocator(const std::string& name, const std::vector<std::strin
     throw core::UsageError("--malloc {}: {} is not installed: apt-get install {}", name,
                            allocator.files.front(), allocator.package);
   }
-  throw core::UsageError("--malloc " + name + ": use glibc, jemalloc, mimalloc or tcmalloc");
+  throw core::UsageError("--malloc {}: use glibc, jemalloc, mimalloc or tcmalloc", name);
 }
 
 std::optional<Assignment> huge_page_switch(const std::string& name, const Lookup& environment) {
@@ -365,7 +365,7 @@ void parse_part(const std::string& text, const Lookup& environment, RunRequest& 
   const auto number = [&](const std::string& digits) {
     const auto value = leading_int(digits);
     if (!value || !value->second.empty())
-      throw UsageError("--part " + text + ": use I/N, for example 0/4, or launcher");
+      throw UsageError("--part {}: use I/N, for example 0/4, or launcher", text);
     return value->first;
   };
   if (text == "launcher") {

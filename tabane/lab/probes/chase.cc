@@ -70,7 +70,7 @@ double follow_under_load(Chase& chase, std::uint64_t loads, core::PinnedPool& po
       while (!done.load(std::memory_order_relaxed)) load(i);
       return;
     }
-    seconds = seconds_of([&] { chase.follow(chase.sizes().size() - 1, loads); });
+    seconds = time_of([&] { chase.follow(chase.sizes().size() - 1, loads); });
     done.store(true, std::memory_order_relaxed);
   });
   if (whole != nullptr) *whole = time.seconds;

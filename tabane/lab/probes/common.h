@@ -101,7 +101,8 @@ void describe_device_transfers(View& view, const Record& record);
 // The samples times a factor.
 std::vector<double> scaled(std::vector<double> samples, double factor);
 
-double seconds_of(const auto& work) {
+// How long `work` takes, in seconds.
+double time_of(const auto& work) {
   core::Clock& clock = core::tick_clock();
   const double begin = clock.now();
   work();

@@ -35,7 +35,7 @@ std::vector<double> times_of(double budget, const auto& work) {
   std::vector<double> times;
   double spent = 0;
   while (times.size() < kFewestSamples || (spent < budget && times.size() < 1000)) {
-    times.push_back(seconds_of(work));
+    times.push_back(time_of(work));
     spent += times.back();
   }
   return times;
@@ -212,7 +212,7 @@ class Measuring {
     std::uint32_t rounds = 1;
     for (; rounds < (1u << 24); rounds *= 2) {
       compute.kernel->set_value(argument, rounds);
-      if (seconds_of([&] { run(compute); }) > kLaunchSeconds) break;
+      if (time_of([&] { run(compute); }) > kLaunchSeconds) break;
     }
     return rounds;
   }
@@ -272,7 +272,7 @@ class Measuring {
       for (std::size_t i = 0; i < launches; ++i) queue_->launch(*compute.kernel, items, kReadGroup);
       queue_->finish();
     };
-    while (launches < 256 && seconds_of(read) < kLaunchSeconds) launches *= 2;
+    while (launches < 256 && time_of(read) < kLaunchSeconds) launches *= 2;
     return rates_of(times_of(budget, read), static_cast<double>(launches * items * per_item));
   }
 
@@ -314,12 +314,12 @@ class Measuring {
         "overlap", "share of a transfer that computing at the same time hides", "share", {}};
     double spent = 0;
     while (figure.samples.size() < kFewestSamples || spent < share_) {
-      const double c = seconds_of([&] {
+      const double c = time_of([&] {
         copy();
         other->finish();
       });
-      const double k = seconds_of([&] { run(compute); });
-      const double both = seconds_of([&] {
+      const double k = time_of([&] { run(compute); });
+      const double both = time_of([&] {
         queue_->launch(*compute.kernel, items_, group_);
         queue_->flush();
         copy();
@@ -334,7 +334,7 @@ class Measuring {
 
   void compute_as_long_as(Compute& compute, double seconds) {
     const std::uint32_t rounds = rounds_for(compute, 2);
-    const double took = seconds_of([&] { run(compute); });
+    const double took = time_of([&] { run(compute); });
     const double wanted = std::clamp(rounds * seconds / took, 1.0, double{1 << 26});
     compute.kernel->set_value(2, static_cast<std::uint32_t>(wanted));
   }

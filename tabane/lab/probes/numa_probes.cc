@@ -173,7 +173,7 @@ std::optional<double> farthest(const Cells& ratios, bool greatest) {
 }
 
 double seconds_to_write(core::Region& region) {
-  return seconds_of([&] {
+  return time_of([&] {
     simd::generate(region.as<double>());
     core::keep(region.data());
   });

@@ -10,10 +10,6 @@
 namespace tabane::lab {
 namespace {
 
-bool memory_can_be_placed() {
-  return this_machine().numa_nodes().size() == 1 || core::numa_calls_available();
-}
-
 std::size_t nodes_with_pus() {
   std::size_t count = 0;
   for (const core::NumaNode& node : this_machine().numa_nodes()) count += !node.pus.empty();

@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "tabane/core/memory.h"
 #include "tabane/core/topology.h"
 #include "tabane/lab/probe.h"
 
@@ -14,6 +15,10 @@ namespace tabane::lab {
 inline const core::Topology& this_machine() {
   static const core::Topology topology = core::Topology::detect();
   return topology;
+}
+
+inline bool memory_can_be_placed() {
+  return this_machine().numa_nodes().size() == 1 || core::numa_calls_available();
 }
 
 struct ProbeRun {
@@ -34,8 +39,8 @@ struct ProbeRun {
 
 using ProbeFamily = std::vector<Probe> (*)(const core::Topology&);
 
-// stop_after: calls of progress() after which the user asks to stop. passes: of the survey. before:
-// what the survey measured before.
+// stop_after: calls of progress() after which the user asks to stop, but not at the very end, which
+// visit() reports itself. passes: of the survey. before: what the survey measured before.
 inline ProbeRun run_probe(ProbeFamily family, const std::string& name, bool quick,
                           double budget_seconds, const core::Topology& topology = this_machine(),
                           std::size_t stop_after = static_cast<std::size_t>(-1),
@@ -45,7 +50,7 @@ inline ProbeRun run_probe(ProbeFamily family, const std::string& name, bool quic
   ProbeContext::Hooks hooks;
   hooks.progress = [&](double fraction) {
     run.fractions.push_back(fraction);
-    if (run.fractions.size() >= stop_after) throw Stopped();
+    if (run.fractions.size() >= stop_after && fraction < 1) throw Stopped();
   };
   const std::vector<Probe> probes = family(topology);
   const auto probe = std::find_if(probes.begin(), probes.end(),

@@ -38,7 +38,7 @@ int live(int self, int processes, ForkOrder order) {
 // Seconds until all processes were there and are gone.
 double start_and_join(int processes, ForkOrder order) {
   int status = 0;
-  const double seconds = seconds_of([&] {
+  const double seconds = time_of([&] {
     status = team::wait_for_child(team::fork_child([=] { return live(0, processes, order); }));
   });
   if (status != 0)

@@ -340,7 +340,7 @@ Json gain_of_half(ProbeContext& context, const MemoryLevel& level, WorkingSet& s
       const core::Work work = loop.on(walked);
       const auto timed = std::min<std::uint64_t>(walked.windows(), kTimedWindows);
       work(walked.windows());
-      return static_cast<double>(timed) * loop.bytes(walked) / seconds_of([&] { work(timed); });
+      return static_cast<double>(timed) * loop.bytes(walked) / time_of([&] { work(timed); });
     }));
   });
 }

@@ -18,12 +18,17 @@
 namespace tabane::lab {
 namespace {
 
-// The names of an enum's values, which count from 0.
+// The names of an enum's values, which count from 0 to the one that the assertions name.
 constexpr std::array<const char*, 3> names_of(Better) { return {"higher", "lower", "neither"}; }
 constexpr std::array<const char*, 3> names_of(Role) { return {"measured", "fitted", "published"}; }
 constexpr std::array<const char*, 4> names_of(Kind) {
   return {"survey", "study", "bench", "comparison"};
 }
+
+template <auto kLast>
+constexpr bool kNamesAll = names_of(kLast).size() == static_cast<std::size_t>(kLast) + 1;
+static_assert(kNamesAll<Better::neither> && kNamesAll<Role::published> &&
+              kNamesAll<Kind::comparison>);
 
 bool is_nan(double x) { return std::isnan(x); }
 

@@ -12,14 +12,29 @@ namespace tabane::lab {
 namespace {
 
 // The order of the page. Views that are not read aloud come last, in the order of the survey.
-constexpr std::string_view kOrder =
-    " share_of_limit roofline memory.latency memory.bandwidth memory.bandwidth.cores "
-    "memory.latency.loaded memcpy core_to_core.latency numa.latency numa.latency.loaded "
-    "numa.bandwidth.first numa.bandwidth.second ladder.chart clock.core_rate fork.cost device "
-    "device.transfers device.transfer_sizes device.memory ";
+constexpr std::string_view kOrder[] = {"share_of_limit",
+                                       "roofline",
+                                       "memory.latency",
+                                       "memory.bandwidth",
+                                       "memory.bandwidth.cores",
+                                       "memory.latency.loaded",
+                                       "memcpy",
+                                       "core_to_core.latency",
+                                       "numa.latency",
+                                       "numa.latency.loaded",
+                                       "numa.bandwidth.first",
+                                       "numa.bandwidth.second",
+                                       "ladder.chart",
+                                       "clock.core_rate",
+                                       "fork.cost",
+                                       "device",
+                                       "device.transfers",
+                                       "device.transfer_sizes",
+                                       "device.memory"};
 
-std::size_t place_on_page(const View& view) {
-  return view.note.empty() ? kOrder.npos : kOrder.find(" " + view.name + " ");
+std::ptrdiff_t place_on_page(const View& view) {
+  const auto* const end = std::end(kOrder);
+  return (view.note.empty() ? end : std::ranges::find(kOrder, view.name)) - std::begin(kOrder);
 }
 
 // ---- shares of limits ----

@@ -43,9 +43,8 @@ comm::SimulatedRun simulate_halo(const std::string& name, const std::string& cha
   const comm::sim::Machine machine = comm::sim::machine_named(name, 0);
   if (halo.side < std::max(machine.rows, machine.columns)) {
     throw core::UsageError(
-        "a mesh of {} points a side is too small for {}x{} ranks: "
-        "give at least {}",
-        halo.side, machine.rows, machine.columns, std::max(machine.rows, machine.columns));
+        "a mesh of {} points a side is too small for {}x{} ranks: give at least {}", halo.side,
+        machine.rows, machine.columns, std::max(machine.rows, machine.columns));
   }
   comm::SimulatedRun run;
   comm::launch({.machine = name, .machine_changes = changes}, [&](comm::Comm& comm) {

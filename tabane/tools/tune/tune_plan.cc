@@ -79,7 +79,7 @@ std::pair<std::string, std::vector<std::string>> parse_vary(const std::string& t
   const auto equals = text.find('=');
   const std::string name = text.substr(0, equals);
   if (equals == 0 || equals == std::string::npos || equals + 1 == text.size())
-    throw UsageError("--vary " + text + ": use NAME=VALUE,VALUE or NAME=FROM..TO or FROM..TO:STEP");
+    throw UsageError("--vary {}: use NAME=VALUE,VALUE or NAME=FROM..TO or FROM..TO:STEP", text);
   const std::string list = text.substr(equals + 1);
   std::vector<std::string> values;
   if (const auto dots = list.find(".."); dots != std::string::npos) {
@@ -90,7 +90,7 @@ std::pair<std::string, std::vector<std::string>> parse_vary(const std::string& t
     const auto step =
         colon == std::string::npos ? std::optional(1.0) : number_in<double>(list.substr(colon + 1));
     if (!from || !to || !step || *step <= 0 || *to < *from || (*to - *from) / *step > 10'000)
-      throw UsageError("--vary " + text + ": use FROM..TO or FROM..TO:STEP with FROM <= TO");
+      throw UsageError("--vary {}: use FROM..TO or FROM..TO:STEP with FROM <= TO", text);
     for (int i = 0; *from + i * *step <= *to + 1e-9 * *step; ++i)
       values.push_back(fmt::format("{:g}", *from + i * *step));
   } else {

@@ -273,8 +273,8 @@ void TunedCommand::know_first(const lab::ChildRun& run, const lab::tune::Budget&
   // A gain would be one of starting, which the line to use takes part in again.
   if (judging_.goal == Goal::time && first_seconds_ * repeat_ < kTooShort)
     throw core::UsageError(
-        "one run takes {}, and starting it is most of that: tune a larger problem, "
-        "or --repeat {:.0f}",
+        "one run takes {}, and starting it is most of that: tune a larger problem, or --repeat "
+        "{:.0f}",
         core::format_seconds(first_seconds_), std::ceil(kSample / first_seconds_));
   repeat_ = judging_.repeat.value_or(repeat_for(budget));
   lab::tune::require_one_round(budget, first_seconds_ * repeat_);
