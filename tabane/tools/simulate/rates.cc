@@ -1,3 +1,5 @@
+#include "tabane/tools/simulate/rates.h"
+
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -16,7 +18,6 @@
 #include "tabane/core/temporary_file.h"
 #include "tabane/solver/blas.h"
 #include "tabane/solver/model.h"
-#include "tabane/tools/simulate/from_survey.h"
 
 namespace tabane::simulate {
 namespace {

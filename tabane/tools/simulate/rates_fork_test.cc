@@ -1,7 +1,8 @@
+#include "tabane/tools/simulate/rates.h"
+
 #include <gtest/gtest.h>
 
 #include "tabane/comm/machine.h"
-#include "tabane/tools/simulate/from_survey.h"
 
 namespace tabane::simulate {
 namespace {
