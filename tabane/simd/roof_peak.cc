@@ -2,7 +2,7 @@
 #include "tabane/simd/roof.h"
 
 #undef HWY_TARGET_INCLUDE
-#define HWY_TARGET_INCLUDE "tabane/simd/peak.cc"
+#define HWY_TARGET_INCLUDE "tabane/simd/roof_peak.cc"
 #include <hwy/foreach_target.h>
 // After foreach_target.h, which includes this file once for every other target.
 #include <hwy/highway.h>
