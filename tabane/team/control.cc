@@ -94,7 +94,7 @@ void Control::fail_system(int process, std::string_view call, std::string_view o
   if (Failure* const failure = claim_failure()) {
     failure->kind = FailureKind::system;
     failure->loss.process = process;
-    failure->loss.code = code;
+    failure->error = code;
     copy_text(failure->text, call);
     copy_text(failure->operand, operand);
     publish_failure();
@@ -138,8 +138,8 @@ void Control::throw_failure() {
     case FailureKind::task:
       throw TaskError(failure.task, failure.text);
     case FailureKind::system:
-      if (failure.text == kFork) throw ForkRefused(failure.operand, failure.loss.code);
-      throw core::SystemError(failure.text, failure.operand, failure.loss.code);
+      if (failure.text == kFork) throw ForkRefused(failure.operand, failure.error);
+      throw core::SystemError(failure.text, failure.operand, failure.error);
     case FailureKind::lost:
       throw core::LostError(failure.loss.process, failure.loss.pid, phase_of(failure),
                             how_it_ended(failure.loss));

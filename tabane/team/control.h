@@ -57,7 +57,8 @@ enum class FailureKind : int { none, task, system, lost };
 // Plain memory, because a signal handler may write it and its reader may outlive the writer.
 struct Failure {
   FailureKind kind = FailureKind::none;
-  Loss loss;        // of other kinds: the process, and errno as the code
+  Loss loss;        // of other kinds: only the process
+  int error = 0;    // of a system call: errno
   int thread = -1;  // -1: not known
   std::size_t task = kNoTask;
   char text[1024] = {};  // message, or the system call
