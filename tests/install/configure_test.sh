@@ -61,13 +61,20 @@ if [ $code -ne 1 ] || [ "$(wc -l <<<"$said")" -ne 21 ] ||
   exit 1
 fi
 
-# The compiler's processor, here with addresses of 32 bits; without linking, which needs libraries.
-if c++ -m32 -S -o /dev/null -x c++ /dev/null 2>/dev/null; then
-  said=$(cmake -S "$source" -B "$work/small" -DCMAKE_C_FLAGS=-m32 -DCMAKE_CXX_FLAGS=-m32 \
+# refused COMPILER OPTION: that CMake refuses the processor; without linking, which needs libraries.
+refused() {
+  if ! "$1" "$2" -S -o /dev/null -x c++ /dev/null 2>/dev/null; then
+    echo "left out: there is no $1 $2"
+    return
+  fi
+  said=$(cmake -S "$source" -B "$work/refused$2" -DCMAKE_CXX_COMPILER="$1" -DCMAKE_CXX_FLAGS="$2" \
+    -DCMAKE_C_COMPILER="${1/%++/cc}" -DCMAKE_C_FLAGS="$2" \
     -DCMAKE_TRY_COMPILE_TARGET_TYPE=STATIC_LIBRARY 2>&1) && code=0 || code=$?
   if [ $code -eq 0 ] || [[ $said != *"tabane is for processors of 64 bits"* ]]; then
-    echo "cmake for 32 bits: exit $code: $said"
+    echo "cmake for $1 $2: exit $code: $said"
     exit 1
   fi
-fi
+}
+refused g++ -m32
+refused aarch64-linux-gnu-g++ -mbig-endian
 echo "configure.sh: all cases passed"
