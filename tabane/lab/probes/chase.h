@@ -33,7 +33,9 @@ inline void* link_random_cycle(std::span<std::byte> memory, std::size_t line_byt
                                std::uint64_t seed = 1) {
   const std::size_t lines = memory.size() / line_bytes;
   // On huge pages: on small ones every access of the shuffle would look for its page, too.
-  const core::Region scratch(lines * sizeof(std::uint32_t), {.pages = core::PageSize::huge});
+  core::MemoryOptions options;
+  options.pages = core::PageSize::huge;
+  const core::Region scratch(lines * sizeof(std::uint32_t), options);
   const std::span<std::uint32_t> next = scratch.as<std::uint32_t>().first(lines);
   fill_random_cycle(next, seed);
   for (std::size_t i = 0; i < lines; ++i)
