@@ -20,6 +20,7 @@
 #include "tabane/studies/process_thread/process_thread.h"
 #include "tabane/tools/mine/mine.h"
 #include "tabane/tools/mine/pairs_problem.h"
+#include "tabane/tools/mine/plain_counter.h"
 #include "tabane/tools/mine/server.h"
 
 namespace tabane::lab::process_thread {

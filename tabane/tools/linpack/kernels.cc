@@ -1,7 +1,7 @@
+#include "tabane/tools/linpack/kernels.h"
+
 #include <cfloat>
 #include <cmath>
-
-#include "tabane/tools/linpack/elimination.h"
 
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "tabane/tools/linpack/kernels.cc"

@@ -1,3 +1,5 @@
+#include "tabane/tools/linpack/kernels.h"
+
 #include <gtest/gtest.h>
 
 #include <limits>
@@ -5,7 +7,6 @@
 #include <vector>
 
 #include "tabane/simd/target.h"
-#include "tabane/tools/linpack/elimination.h"
 #include "tabane/tools/linpack/system.h"
 
 namespace tabane::linpack {

@@ -5,7 +5,7 @@
 #include <limits>
 
 #include "tabane/core/error.h"
-#include "tabane/tools/mine/mine.h"
+#include "tabane/tools/mine/plain_counter.h"
 #include "tabane/tools/mine/small_database_test.h"
 
 namespace tabane::mine {

@@ -8,6 +8,7 @@
 #include "tabane/tools/mine/client.h"
 #include "tabane/tools/mine/counting.h"
 #include "tabane/tools/mine/files.h"
+#include "tabane/tools/mine/plain_counter.h"
 #include "tabane/tools/mine/server.h"
 
 namespace tabane::mine {

@@ -2,10 +2,8 @@
 #pragma once
 
 #include <cstddef>
-#include <cstdint>
 #include <functional>
 #include <optional>
-#include <span>
 #include <string>
 #include <vector>
 
@@ -66,20 +64,5 @@ void help_mining(comm::Comm& comm, int threads);
 // Checks before ranks are started. throws: core::UsageError if the parameters cannot be chosen or
 // the memory of this machine does not suffice.
 void check_encryption(const FimiFile& file, const MineRequest& request);
-
-// ---- counting on the transactions themselves: the common bits of the items' bitmaps ----
-
-// throws: as Team::map(). cost: two bits of each transaction for each candidate, in words of 64;
-// common first items of candidates are intersected once.
-std::vector<std::uint64_t> count_plain(const Bitmaps& bitmaps, const Itemsets& candidates,
-                                       team::Team& team);
-
-// The loops over bits choose vectors at run time. All spans of a call have one size.
-
-// Returns how many bits are 1 in both.
-std::uint64_t count_common_bits(std::span<const std::uint64_t> a, std::span<const std::uint64_t> b);
-// out := the bits that are 1 in both; may be one of them.
-void common_bits(std::span<const std::uint64_t> a, std::span<const std::uint64_t> b,
-                 std::span<std::uint64_t> out);
 
 }  // namespace tabane::mine

@@ -1,9 +1,10 @@
+#include "tabane/tools/mine/plain_counter.h"
+
 #include <algorithm>
 #include <bit>
 #include <cstddef>
 
 #include "tabane/core/error.h"
-#include "tabane/tools/mine/mine.h"
 
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "tabane/tools/mine/plain_counter.cc"

@@ -1,6 +1,7 @@
+#include "tabane/tools/mine/plain_counter.h"
+
 #include <gtest/gtest.h>
 
-#include "tabane/tools/mine/mine.h"
 #include "tabane/tools/mine/small_database_test.h"
 
 namespace tabane::mine {

@@ -1,3 +1,5 @@
+#include "tabane/tools/mine/plain_counter.h"
+
 #include <gtest/gtest.h>
 
 #include <bit>
@@ -5,7 +7,6 @@
 #include <string>
 
 #include "tabane/simd/target.h"
-#include "tabane/tools/mine/mine.h"
 
 namespace tabane::mine {
 namespace {

@@ -74,14 +74,16 @@ struct ClientState {
 // throws: core::UsageError, also if there are keys already; core::SystemError.
 Encryption make_keys(const Folder& client, const Folder& server, const KeySpec& spec);
 
-// A query that was asked, or counted.
+// Of a query that was asked, or counted.
 struct QueryReport {
-  std::size_t length = 0, candidates = 0;  // 0: nothing is left to ask
-  bool insecure = false;                   // parameters
-  Work work = {};                          // of counting
+  std::size_t length = 0, candidates = 0;  // of the itemsets; 0: nothing is left to ask
+  bool insecure = false;                   // the parameters give less than 128-bit security
+  Work work = {};                          // of counting; empty where the query was only asked
 };
-// For keys.most_length of encrypt_database(): the length that the keys are made for.
+
+// As keys.most_length of a request: itemsets as long as the keys allow.
 inline constexpr std::size_t of_keys = 0;
+
 // Encrypts the items that are frequent by themselves. The keys must suffice for the request's
 // most_length; its other key options do not count. Returns the first query. throws: as
 // write_database(), mine_encrypted().

@@ -36,13 +36,14 @@ comm::GridShape best_grid(int ranks, const Problem& problem, comm::GridShape wan
   return best;
 }
 
+// Of the rows or columns: [first, end).
 struct IndexRange {
-  std::size_t first = 0, size = 0;
+  std::size_t first = 0, end = 0;
+  std::size_t size() const { return end - first; }
 };
 IndexRange part_of(std::size_t whole, int parts, int part) {
   const auto p = static_cast<std::size_t>(parts), i = static_cast<std::size_t>(part);
-  const std::size_t first = whole * i / p;
-  return {first, whole * (i + 1) / p - first};
+  return {whole * i / p, whole * (i + 1) / p};
 }
 
 // The elements along a side; beyond: those of the frame.
@@ -109,7 +110,7 @@ Block block_of(const Problem& problem, comm::GridShape grid, int rank) {
   const int row = rank / grid.columns, column = rank % grid.columns;
   const IndexRange rows = part_of(problem.rows, grid.rows, row);
   const IndexRange columns = part_of(problem.columns, grid.columns, column);
-  Block block{rows.first, rows.size, columns.first, columns.size};
+  Block block{rows.first, rows.size(), columns.first, columns.size()};
   if (row > 0) block.neighbours[kNorth] = rank - grid.columns;
   if (row + 1 < grid.rows) block.neighbours[kSouth] = rank + grid.columns;
   if (column > 0) block.neighbours[kWest] = rank - 1;

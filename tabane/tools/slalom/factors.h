@@ -24,9 +24,8 @@
 
 namespace tabane::slalom {
 
-// ---- panels: their way from the column of the grid that makes them to all ranks ----
+// ---- the steps of a solution that are timed, of which panels and factors are some ----
 
-// The steps of a solution that are timed.
 enum TimedStep {
   kReader,
   kRegion,
@@ -47,6 +46,8 @@ inline comm::Steps make_steps(comm::Comm& comm) {
           {"reader", "region", "set-up", "first face", "factor panel", "update", "broadcast",
            "waiting", "substitution", "gather", "storer", "other"}};
 }
+
+// ---- panels: their way from the column of the grid that makes them to all ranks ----
 
 // Room for up to `matrices` panels X of `block` columns. A product X scale X^T, of which a rank has
 // some rows and some columns, needs the rows of X for both.

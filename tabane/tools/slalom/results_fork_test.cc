@@ -26,8 +26,7 @@ solver::Check check_of(const Geometry& geometry, std::size_t colour = 0, std::si
                        double factor = 1) {
   const auto work = [&](comm::Comm& comm) {
     comm::Grid grid(comm);
-    comm::Steps steps(comm, {"reader", "region", "set-up", "first face", "factor panel", "update",
-                             "broadcast", "waiting", "substitution", "gather", "storer", "other"});
+    comm::Steps steps = make_steps(comm);
     const Region region = cut_into_patches(geometry, kPatches);
     Couplings couplings(distribute(region.count(0), kPatches, {1, 1}, 0, 0, 16));
     couplings.compute(geometry, region, comm);

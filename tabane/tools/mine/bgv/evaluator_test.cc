@@ -156,7 +156,8 @@ TEST(BgvEvaluator, NoiseStaysWithinTheEstimateAtEveryStep) {
     for (const std::uint64_t t : {65537u, 1943425u}) {
       const Material m(
           Parameters::choose({.depth = depth, .least_plaintext_modulus = t, .values = 1943424}));
-      SCOPED_TRACE(m.context->degree());
+      SCOPED_TRACE(testing::Message()
+                   << "depth " << depth << ", t " << m.t() << ", degree " << m.context->degree());
       Slots expected = m.random(1);
       Ciphertext prefix = m.encrypt(expected, 5);
       for (int level = 1; level <= depth; ++level) {
