@@ -1,6 +1,5 @@
 #include "tabane/tools/encrypt/cbc_file.h"
 
-#include <fmt/format.h>
 #include <sys/stat.h>
 
 #include <algorithm>

@@ -78,13 +78,14 @@ struct JobState {
   std::atomic<std::uint64_t> bytes_done = 0, bytes_of_files_done = 0, bytes_kept = 0;
 
   // Notes a failure, but that a file changed while it was read only the second time; a full or
-  // read-only file system also stops the job. What differs from the manifest is told there; a
-  // leftover counts as a difference. Thread-safe.
+  // read-only file system also stops the job. What differs from the manifest, or is a leftover,
+  // goes to note(). Thread-safe.
   void fail(std::uint32_t file, const std::exception& error);
+  // Adds a difference to those of the manifest; a job that helps, and one without a manifest, keeps
+  // it for take_differences(). Thread-safe.
   void note(std::uint32_t file, const Misfit& misfit);
   std::vector<std::pair<std::uint32_t, std::string>> failures() const;
-  // Return what has been noted since the last call; differences only of a job that helps, and of
-  // one without a manifest, whose leftovers they are.
+  // Return what has been noted since the last call. Without a manifest, differences are leftovers.
   std::vector<std::pair<std::uint32_t, std::string>> take_failures();
   std::vector<std::pair<std::uint32_t, Misfit>> take_differences();
 

@@ -11,6 +11,7 @@
 #include <initializer_list>
 #include <iterator>
 
+#include "tabane/core/error.h"
 #include "tabane/core/units.h"
 #include "tabane/lab/record_head.h"
 #include "tabane/program/layout.h"
@@ -26,7 +27,9 @@ constexpr std::size_t kChangedShown = 20;
 
 // The name of a value among those of all, in their order.
 const char* nth(auto value, std::initializer_list<const char*> names) {
-  return names.begin()[static_cast<std::size_t>(value)];
+  const auto i = static_cast<std::size_t>(value);
+  TABANE_ASSERT(i < names.size());
+  return names.begin()[i];
 }
 
 std::string files_text(std::uint64_t files) { return counted(files, "file"); }

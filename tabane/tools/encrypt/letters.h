@@ -22,6 +22,21 @@
 #include "tabane/tools/encrypt/request.h"
 #include "tabane/tools/encrypt/tree.h"
 
+// Leaves out the bytes of a salt that is not there: they are what memory held before.
+template <>
+struct tabane::team::Serialiser<tabane::encrypt::Misfit> {
+  static void put(Bytes& out, const encrypt::Misfit& misfit) {
+    put_value(out, misfit.kind);
+    put_value(out, misfit.salt.has_value());
+    if (misfit.salt) put_value(out, *misfit.salt);
+  }
+  static encrypt::Misfit get(Reader& in) {
+    encrypt::Misfit misfit{.kind = get_value<encrypt::Difference>(in)};
+    if (get_value<bool>(in)) misfit.salt = get_value<encrypt::Salt>(in);
+    return misfit;
+  }
+};
+
 namespace tabane::encrypt {
 
 struct Letter {

@@ -11,6 +11,25 @@
 namespace tabane::encrypt {
 namespace {
 
+// A salt that is not there is not sent either: its bytes would be those of other memory.
+TEST(Report, HasNoBytesOfASaltThatIsMissing) {
+  const Salt salt{std::byte{1}, std::byte{2}};
+  const auto encoded = [](const Misfit& misfit) {
+    return encode(Report{.differences = {{7, misfit}}});
+  };
+  const Letter with{.text = encoded({Difference::rolled_back, salt})};
+  const Letter without{.text = encoded({Difference::added})};
+  EXPECT_EQ(with.text.size(), without.text.size() + salt.size());
+
+  const auto [file, misfit] = with.as<Report>().differences.at(0);
+  EXPECT_EQ(file, 7u);
+  EXPECT_EQ(misfit.kind, Difference::rolled_back);
+  EXPECT_EQ(misfit.salt, salt);
+  const Misfit other = without.as<Report>().differences.at(0).second;
+  EXPECT_EQ(other.kind, Difference::added);
+  EXPECT_FALSE(other.salt);
+}
+
 Identity drawn() {
   Identity identity;
   crypto::fill_random(identity.secret.bytes());

@@ -10,8 +10,8 @@
 
 namespace tabane::encrypt {
 
-// What the request was given to open with, where a passphrase goes before a key. Both live as long
-// as the ring.
+// Returns a ring of what the request was given to open with: its passphrase, or else its key, and
+// its identities. The request must live as long as the ring.
 KeyRing ring_of(const Request& request, const Hooks& hooks = {});
 
 // What a job of encryption seals with: the keys of a tree that was not there before, for those whom

@@ -1,5 +1,5 @@
-// A job on standard input.
-#include <fmt/format.h>
+#include "tabane/tools/encrypt/stream_job.h"
+
 #include <poll.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -14,9 +14,7 @@
 #include "tabane/core/output_file.h"
 #include "tabane/crypto/secret.h"
 #include "tabane/tools/encrypt/chunk_stream.h"
-#include "tabane/tools/encrypt/job.h"
 #include "tabane/tools/encrypt/outputs.h"
-#include "tabane/tools/encrypt/places.h"
 #include "tabane/tools/encrypt/run_keys.h"
 
 namespace tabane::encrypt {
