@@ -44,6 +44,12 @@ if(TABANE_SANITIZE)
   set(sanitizers -fsanitize=${TABANE_SANITIZE})
   add_compile_options(${sanitizers} -fno-omit-frame-pointer -fno-sanitize-recover=all)
   add_link_options(${sanitizers})
+  foreach(kind ADDRESS THREAD)  # sources ask for GCC's macros, which Clang has since 22
+    string(TOLOWER ${kind} name)
+    if(CMAKE_CXX_COMPILER_ID MATCHES "Clang" AND TABANE_SANITIZE MATCHES ${name})
+      add_compile_definitions(__SANITIZE_${kind}__=1)
+    endif()
+  endforeach()
 endif()
 
 function(tabane_unity target)

@@ -1,7 +1,5 @@
 #include "tabane/comm/collectives.h"
 
-#include <fmt/format.h>
-
 #include <array>
 #include <limits>
 #include <string>

@@ -11,24 +11,10 @@
 
 #include "tabane/core/error.h"
 
-#if defined(__has_feature)
-#if __has_feature(address_sanitizer)
-#define TABANE_FIBERS_UNDER_ASAN
-#endif
-#if __has_feature(thread_sanitizer)
-#define TABANE_FIBERS_UNDER_TSAN
-#endif
-#endif
 #if defined(__SANITIZE_ADDRESS__)
-#define TABANE_FIBERS_UNDER_ASAN
-#endif
-#if defined(__SANITIZE_THREAD__)
-#define TABANE_FIBERS_UNDER_TSAN
-#endif
-#if defined(TABANE_FIBERS_UNDER_ASAN)
 #include <sanitizer/common_interface_defs.h>
 #endif
-#if defined(TABANE_FIBERS_UNDER_TSAN)
+#if defined(__SANITIZE_THREAD__)
 #include <sanitizer/tsan_interface.h>
 #endif
 
@@ -64,16 +50,16 @@ std::span<std::byte> map_stack() {
 }  // namespace
 
 Fiber::Fiber() {
-#if defined(TABANE_FIBERS_UNDER_ASAN)
+#if defined(__SANITIZE_ADDRESS__)
   bounds_ = stack_of_thread();
 #endif
-#if defined(TABANE_FIBERS_UNDER_TSAN)
+#if defined(__SANITIZE_THREAD__)
   sanitized_ = __tsan_get_current_fiber();
 #endif
 }
 
 Fiber::Fiber(std::function<void()> f) : f_(std::move(f)), stack_(map_stack()), bounds_(stack_) {
-#if defined(TABANE_FIBERS_UNDER_TSAN)
+#if defined(__SANITIZE_THREAD__)
   sanitized_ = __tsan_create_fiber(0);
 #endif
   getcontext(&context_);
@@ -87,7 +73,7 @@ Fiber::Fiber(std::function<void()> f) : f_(std::move(f)), stack_(map_stack()), b
 
 Fiber::~Fiber() {
   if (stack_.empty()) return;
-#if defined(TABANE_FIBERS_UNDER_TSAN)
+#if defined(__SANITIZE_THREAD__)
   __tsan_destroy_fiber(sanitized_);
 #endif
   munmap(stack_.data() - kPageBytes, kPageBytes + stack_.size());
@@ -104,7 +90,7 @@ void Fiber::start(unsigned high, unsigned low) {
 // The exceptions that are in flight or being handled belong to a thread as the runtime sees it, but
 // here to a fiber: its destructors and handlers may wait.
 void Fiber::arrive() {
-#if defined(TABANE_FIBERS_UNDER_ASAN)
+#if defined(__SANITIZE_ADDRESS__)
   __sanitizer_finish_switch_fiber(fake_stack_, nullptr, nullptr);
 #endif
   std::memcpy(static_cast<void*>(abi::__cxa_get_globals()), exceptions_.data(), exceptions_.size());
@@ -112,11 +98,11 @@ void Fiber::arrive() {
 
 void Fiber::switch_to(Fiber& to, [[maybe_unused]] bool for_the_last_time) {
   std::memcpy(exceptions_.data(), static_cast<void*>(abi::__cxa_get_globals()), exceptions_.size());
-#if defined(TABANE_FIBERS_UNDER_ASAN)
+#if defined(__SANITIZE_ADDRESS__)
   __sanitizer_start_switch_fiber(for_the_last_time ? nullptr : &fake_stack_, to.bounds_.data(),
                                  to.bounds_.size());
 #endif
-#if defined(TABANE_FIBERS_UNDER_TSAN)
+#if defined(__SANITIZE_THREAD__)
   __tsan_switch_to_fiber(to.sanitized_, 0);
 #endif
   swapcontext(&context_, &to.context_);
