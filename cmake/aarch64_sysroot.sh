@@ -5,7 +5,7 @@ set -eu
 
 cd "$(dirname "$0")/.."
 sysroot=build-aarch64/sysroot
-[ ! -d $sysroot ] || [ packages.txt -nt $sysroot ] || exit 0
+[ ! -d $sysroot ] || [ -n "$(find packages.txt -newer $sysroot)" ] || exit 0
 
 # The libraries of [survey] and GoogleTest.
 libraries=$(awk '
