@@ -13,8 +13,8 @@ configure = @cmake/configure.sh $(1)
 compile = @cmake/announce.sh $(JOBS) "$(1)" "$(2)"; \
   cmake --build build --parallel $(JOBS) $(1:%=--target %)
 
-.PHONY: build help setup survey study test tsan mutants bench lint new-study new-tool install \
-  package test-package test-slurm python test-aarch64 docs clean
+# Each target that help lists.
+.PHONY: $(shell sed -n 's/^\([a-z0-9-]*\):.*\#\#.*/\1/p' $(firstword $(MAKEFILE_LIST)))
 .NOTPARALLEL:
 
 build: ## build the program and the libraries (default)
