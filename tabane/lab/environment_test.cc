@@ -165,8 +165,11 @@ TEST(Environment, KeepsKernelParametersThatChangeTimingAndNoOthers) {
 
 TEST(Environment, SeesAVirtualMachineByItsFlagOrItsProduct) {
   core::FakeMachine flag;
-  flag.file("/proc/cpuinfo", "flags\t: fpu hypervisor\n");
-  EXPECT_EQ(read_environment(flag.root()).described.at("system").at("virtual machine"), true);
+  flag.file("/proc/cpuinfo", "flags\t: fpu hypervisor\n")
+      .file("/sys/devices/system/cpu/smt/control", "notsupported\n");
+  const Json environment = read_environment(flag.root()).described;
+  EXPECT_EQ(environment.at("system").at("virtual machine"), true);
+  EXPECT_EQ(environment.at("processor").at("SMT"), "not supported");
   core::FakeMachine product;
   product.file("/sys/class/dmi/id/product_name", "KVM Virtual Machine\n");
   EXPECT_EQ(read_environment(product.root()).described.at("system").at("virtual machine"), true);

@@ -42,14 +42,15 @@ const char* name_of(Resource resource);  // what was tried: "shared cache"
 
 struct Cause {
   Kind kind = Kind::computing;
-  // Share of the wall time that goes away if this costs nothing: then it is 1 / (1 - share) times
-  // as fast.
+  // Share of the wall time that goes away if this costs nothing.
   double share = 0;
   std::optional<core::Interval> interval = {};  // 95 %, 0 … 1; null: not known
   double most() const { return interval ? interval->high : share; }
   // The share that can be won: all of a wait, half of what a machine twice as fast does as well.
-  double won() const { return kind <= Kind::computing ? share / 2 : share; }
-  double most_gain() const { return 1 / (1 - std::min(most(), 0.99)); }
+  double won() const { return won_of(share); }
+  double won_of(double all) const { return kind <= Kind::computing ? all / 2 : all; }
+  // How many times as fast it is without what can be won of a share: its own, or most().
+  double gain_of(double all) const { return 1 / (1 - std::min(won_of(all), 0.99)); }
 };
 
 // ---- laws of the memory (laws.cc) ----

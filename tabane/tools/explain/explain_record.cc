@@ -17,8 +17,11 @@ namespace tabane::lab::explain {
 namespace {
 
 constexpr std::size_t kMostThreads = 16;  // of a table
+constexpr std::size_t kPlaces = 40;       // of a curve over time, or fewer
 constexpr double kLineBytes = 64;         // that one counted miss brings
+constexpr double kShownShare = 0.05;      // of its time, that it may be
 
+constexpr const char* kFewerPus = "fewer PUs";  // of runs
 constexpr std::pair<Doing, const char*> kShown[] = {
     {Doing::running, "running"}, {Doing::runnable, "waiting for a PU"},
     {Doing::lock, "locks"},      {Doing::pipe, "pipes"},
@@ -71,14 +74,19 @@ class RecordBuilder {
 
   void add_shares() {
     std::vector<Cause> causes = found_.shares;
-    std::ranges::stable_sort(causes, std::greater(), &Cause::share);
-    views_.table("shares", rows_of({"cause", "share of its time", "without, at most"}, causes,
-                                   [](const Cause& cause) -> std::vector<Entry> {
-                                     const double gain = cause.most_gain();
-                                     return {name_of(cause.kind),
-                                             {cause.share, "share", cause.interval},
-                                             gain < 20 ? fmt::format("{:.2f} times as fast", gain)
-                                                       : "much faster"};
+    std::erase_if(causes, [](const Cause& cause) { return cause.most() < kShownShare; });
+    std::ranges::stable_sort(causes, std::greater(), &Cause::won);
+    views_.table("shares", rows_of({"cause", "share of its time", "if that took", "times as fast"},
+                                   causes, [](const Cause& cause) -> std::vector<Entry> {
+                                     Entry gain(cause.gain_of(cause.share), "ratio");
+                                     if (cause.interval)
+                                       gain.interval = {cause.gain_of(cause.interval->low),
+                                                        cause.gain_of(cause.interval->high)};
+                                     return {
+                                         name_of(cause.kind),
+                                         {cause.share, "share", cause.interval},
+                                         cause.kind <= Kind::computing ? "half as long" : "no time",
+                                         gain};
                                    }));
   }
 
@@ -88,8 +96,7 @@ class RecordBuilder {
       bars.bars.push_back({.group = name_of(trial.resource),
                            .label = level_text(trial.resource, level),
                            .value = effect.slowdown,
-                           .interval = effect.interval(),
-                           .remark = trial.how});
+                           .interval = effect.interval()});
     });
     if (!bars.bars.empty())
       views_.chart("slowdowns", std::move(bars), {{"noise", show_percent(found_.noise.deviation)}});
@@ -158,16 +165,32 @@ class RecordBuilder {
 
   // ---- what was seen of undisturbed runs ----
 
+  // What any of these threads was seen to do.
+  static auto seen_of(const std::vector<ThreadSeen>& threads) {
+    std::vector<std::pair<Doing, const char*>> seen(std::begin(kShown), std::end(kShown));
+    std::erase_if(seen, [&](const auto& shown) {
+      return std::ranges::none_of(
+          threads, [&](const ThreadSeen& thread) { return thread.looks(shown.first) > 0; });
+    });
+    return seen;
+  }
+
+  // Single looks jump between whole numbers of threads, so each place is the mean of some.
   void add_over_time() {
+    const std::vector<Moment>& moments = evidence_.observed.moments;
+    const std::size_t looks = 1 + moments.size() / kPlaces;
     Curves curves{{"time", "s"}, {"threads", ""}, {}};
-    for (const auto& [doing, name] : kShown) {
+    for (const auto& [doing, name] : seen_of(evidence_.observed.threads)) {
       Curve curve{.name = name, .x = {}, .y = {}, .shape = -1};
-      for (const Moment& moment : evidence_.observed.moments)
-        curve.x.push_back(moment.seconds), curve.y.push_back(moment.threads(doing));
-      if (std::ranges::any_of(curve.y, [](double y) { return y > 0; }))
-        add_curve(curves, std::move(curve));
+      for (std::size_t i = 0; i + looks <= moments.size(); i += looks) {
+        double sum = 0;
+        for (std::size_t k = i; k < i + looks; ++k) sum += moments[k].threads(doing);
+        curve.x.push_back(moments[i].seconds);
+        curve.y.push_back(sum / static_cast<double>(looks));
+      }
+      add_curve(curves, std::move(curve));
     }
-    views_.chart("over_time", std::move(curves));
+    views_.chart("over_time", std::move(curves), {{"looks", core::counted(looks, "look")}});
   }
 
   void add_threads() {
@@ -176,18 +199,19 @@ class RecordBuilder {
     const std::size_t all = threads.size();
     threads.resize(std::min(all, kMostThreads));
     std::vector<std::string> columns = {"thread of", "PU time", "looks"};
-    for (const auto& [doing, name] : kShown) columns.emplace_back(name);
+    const auto seen = seen_of(threads);
+    for (const auto& [doing, name] : seen) columns.emplace_back(name);
     CaptionValues values;
     if (all > threads.size())
       values = {{"shown", std::to_string(threads.size())}, {"all", std::to_string(all)}};
     views_.table("each_thread",
                  rows_of(std::move(columns), threads,
-                         [](const ThreadSeen& thread) {
+                         [&](const ThreadSeen& thread) {
                            const double looks = std::max(1, thread.looks.all());
                            std::vector<Entry> row = {clean_utf8(thread.name),
                                                      {thread.cpu_seconds, "s"},
                                                      count_entry(looks)};
-                           for (const auto& [doing, name] : kShown)
+                           for (const auto& [doing, name] : seen)
                              row.emplace_back(thread.looks(doing) / looks, "share");
                            return row;
                          }),
@@ -205,7 +229,7 @@ class RecordBuilder {
     const auto instructions = counted(core::events::kInstructions);
     const auto cycles = counted(core::events::kCycles),
                misses = counted(core::events::kCacheMisses);
-    Rows rows{{"of an undisturbed run", "median"}, {}};
+    Rows rows{{"of one run", "median"}, {}};
     const auto add = [&](const char* what, std::optional<double> value, const char* unit) {
       if (value) rows.rows.push_back({what, *value == 0 ? Entry("0") : Entry(value, unit)});
     };
@@ -216,7 +240,8 @@ class RecordBuilder {
     add("read and written on disks", seen.disk_bytes, "B");
     if (instructions && cycles) add("instructions per cycle", *instructions / *cycles, "ratio");
     if (misses) add("misses of the cache, as bytes", *misses * kLineBytes / seconds, "B/s");
-    views_.table("undisturbed", std::move(rows));
+    views_.table("undisturbed", std::move(rows),
+                 {{"counted", instructions || misses ? "counted" : ""}});
   }
 
   void add_runs() {
@@ -229,7 +254,8 @@ class RecordBuilder {
       curve->x.push_back(static_cast<double>(i + 1));
       curve->y.push_back(seconds);
     }
-    views_.chart("runs", std::move(curves));
+    const bool fewer = std::ranges::count(curves.series, kFewerPus, &Curve::name) > 0;
+    views_.chart("runs", std::move(curves), {{"fewer", fewer ? kFewerPus : ""}});
   }
 
   // ---- figures, by which explanations are compared ----

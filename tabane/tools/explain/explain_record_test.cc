@@ -87,7 +87,7 @@ TEST(ExplainRecord, ShowsWhatWasCounted) {
   Evidence evidence = a_team();
   evidence.observed.counts = {{core::events::kInstructions, 4e9}, {core::events::kCycles, 2e9}};
   const Record record = record_of(evidence);
-  const Rows& counted = table(record, "Undisturbed");
+  const Rows& counted = table(record, "An undisturbed run");
   EXPECT_EQ(text_of(counted.rows.back().at(0)), "instructions per cycle");  // misses were not
   EXPECT_EQ(text_of(counted.rows.back().at(1)), "2.00");
 }

@@ -3,6 +3,7 @@
 #include <fmt/ranges.h>
 
 #include <cmath>
+#include <set>
 #include <utility>
 
 #include "tabane/core/units.h"
@@ -15,11 +16,15 @@
 namespace tabane::lab::explain {
 namespace {
 
-constexpr std::size_t kMostLines = 12;
+constexpr std::ptrdiff_t kMostLines = 12;
+// Where there is no room, reasons are left out first, then some figures, then sentences about other
+// causes than the first.
+constexpr int kNoReasons = 1, kFewFigures = 2, kOneCause = 3, kBriefest = 4;
 constexpr double kRestless = 0.2;  // half an interval of one run, from which on it is said
+constexpr double kMuch = 20;       // times as fast: by how much is not known then
 
-std::string times(const Effect& effect) {
-  return fmt::format("{:.2f} ± {:.2f} times as long", effect.slowdown, effect.half);
+std::string with_half(double value, double half) {
+  return fmt::format("{:.2f} ± {:.2f}", value, half);
 }
 
 // The measured level nearest to this; the trial has one.
@@ -27,6 +32,25 @@ const Level& nearest(const Trial& trial, double taken) {
   return *std::ranges::min_element(trial.levels, {}, [&](const Level& level) {
     return level.slowdowns.empty() ? HUGE_VAL : std::abs(level.taken - taken);
   });
+}
+
+// The same, of the level with the clearest effect: if that one has none, no level has.
+const Level& clearest(const Explanation& found, const Trial& trial) {
+  return *std::ranges::max_element(trial.levels, {}, [&](const Level& level) {
+    if (!tells(trial.resource, level)) return -HUGE_VAL;
+    const Effect effect = found.effect_of(level);
+    return std::abs(effect.slowdown - 1) - effect.half;
+  });
+}
+
+// "1.54 (at most 1.93) times as fast"
+std::string gain_text(const Cause& cause) {
+  const double gain = cause.gain_of(cause.share), most = cause.gain_of(cause.most());
+  if (gain >= kMuch) return "much faster, by how much is not known";
+  if (most >= kMuch) return fmt::format("{:.2f} times as fast or more", gain);
+  if (!cause.interval) return fmt::format("about {:.2f} times as fast", gain);
+  const std::string likely = fmt::format("{:.2f}", gain), limit = fmt::format("{:.2f}", most);
+  return likely + (likely == limit ? "" : " (at most " + limit + ")") + " times as fast";
 }
 
 // Two digits are known of it, if at all.
@@ -52,58 +76,50 @@ class Words {
   Words(const Evidence& evidence, const Explanation& found) : evidence_(evidence), found_(found) {}
 
   std::vector<std::string> sentences(std::size_t columns) {
-    for (const Cause& cause : found_.causes) say_cause(cause);
-    if (found_.causes.empty()) say(waits_unseen() ? "too few looks" : "nothing");
-    const std::size_t findings = out_.size();
-    say_given();
-    say_threads();
-    say_memory();
-    const std::size_t at_line = out_.size();
-    if (!line_.empty()) out_.push_back("    " + line_);
-    say_untouched(columns);
-    // There is room for the main cause first, then for the line and its reason, then for other
-    // causes, for what follows the line, and for the rest.
-    std::size_t lines = 0;
-    std::vector<bool> kept(out_.size());
-    const auto admit = [&](std::size_t begin, std::size_t end) {
-      for (std::size_t i = begin; i < end; ++i) {
-        const std::size_t more = lines_of(out_[i], columns);
-        if (kept[i] || (i > 0 && lines + more > kMostLines)) continue;
-        kept[i] = true;
-        lines += more;
-      }
+    const auto lines = [&] {
+      std::ptrdiff_t sum = 0;
+      for (const std::string& sentence : out_)
+        sum += 1 + std::ranges::count(program::wrap_text(sentence, columns), '\n');
+      return sum;
     };
-    admit(0, 1);
-    if (!line_.empty()) admit(at_line, at_line + 1), admit(reason_, reason_ + 1);
-    admit(0, findings);
-    admit(at_line, out_.size());
-    admit(findings, at_line);
-    for (std::size_t i = 0; i < out_.size(); ++i)
-      if (!kept[i]) out_[i].clear();
-    std::erase(out_, "");
+    do say_all();
+    while (lines() > kMostLines && ++brief_ < kBriefest);
+    // What is still too long loses its end, but not the line and the sentence about its gain.
+    for (std::size_t i = out_.size(); i-- > 1 && lines() > kMostLines;)
+      if (line_.empty() || (i != at_line_ && i != reason_))
+        out_.erase(out_.begin() + static_cast<std::ptrdiff_t>(i));
     return std::move(out_);
   }
   const std::string& line() const { return line_; }
 
  private:
+  void say_all() {
+    out_.clear(), told_.clear(), line_.clear();
+    fastest_ = 1;
+    std::vector<std::string> others;
+    for (const Cause& cause : found_.causes) {
+      if (cause.kind <= Kind::latency) told_.insert(Resource::bandwidth);
+      if (cause.kind == Kind::cache) told_.insert(Resource::cache);
+      if (cause.kind == Kind::computing) told_.insert(Resource::cpu_time);
+      if (brief_ < kOneCause || out_.empty())
+        say_cause(cause);
+      else
+        others.push_back(fmt::format("{} {}", name_of(cause.kind), show_percent(cause.share)));
+    }
+    if (!others.empty()) say("other causes", {{"names", join(others)}});
+    if (found_.causes.empty()) say(waits_unseen() ? "too few looks" : "nothing");
+    say_given();
+    say_threads();
+    say_memory();
+    at_line_ = out_.size();
+    if (!line_.empty()) out_.push_back("    " + line_);
+    say_rest();
+  }
+
   void say(std::string_view name, const CaptionValues& values = {}) {
     out_.push_back(sentence_of(name, values));
   }
   const Trial* trial(Resource resource) const { return find_trial(evidence_, resource); }
-
-  static std::size_t lines_of(const std::string& sentence, std::size_t columns) {
-    const std::string text = program::wrap_text(sentence, columns);
-    return 1 + static_cast<std::size_t>(std::ranges::count(text, '\n'));
-  }
-
-  // All runs together may show a cause where no single level does.
-  bool is_cause(Resource resource) const {
-    return std::ranges::any_of(found_.causes, [&](const Cause& cause) {
-      return resource == Resource::cache
-                 ? cause.kind == Kind::cache
-                 : resource == Resource::bandwidth && cause.kind <= Kind::latency;
-    });
-  }
 
   bool waits_unseen() const {
     const Observed& seen = evidence_.observed;
@@ -112,40 +128,38 @@ class Words {
 
   void say_cause(const Cause& cause) {
     const bool first = out_.empty();
-    const double gain = cause.most_gain();
-    CaptionValues values = {
-        {"bound", first ? "It is bound by" : "It is also bound by"},
-        {"waits", first ? "It waits mostly" : "It also waits"},
-        {"for", first ? "For" : "Also, for"},
-        {"share", show_percent(cause.share)},
-        {"half", fmt::format("{:.2f}", 1 / (1 - cause.most() / 2))},  // with half the time for it
-        {"gain", gain < 20 ? fmt::format("{} {:.2f} times as fast",
-                                         cause.interval ? "at most" : "about", gain)
-                           : "much faster, by how much is not known"}};
-    if (cause.kind == Kind::bandwidth) add_effect(Resource::bandwidth, 0.5, values);
+    CaptionValues values = {{"bound", first ? "It is bound by" : "It is also bound by"},
+                            {"waits", first ? "It waits mostly" : "It also waits"},
+                            {"for", first ? "For" : "Also, for"},
+                            {"share", show_percent(cause.share)},
+                            {"gain", gain_text(cause)}};
+    if (cause.kind == Kind::bandwidth)
+      add_effect(nearest(*trial(Resource::bandwidth), 0.5), values);
     if (cause.kind == Kind::cache) values.merge(cache_values());
     if (cause.kind == Kind::pipe) values["waiting"] = ends_of_pipe();
     if (cause.kind == Kind::computing && first) {
       if (hides_loads())
         values["here"] = "here";
-      else if (trial(Resource::cpu_time) != nullptr)
-        add_effect(Resource::cpu_time, 1, values);
+      else if (const Trial* const taken = trial(Resource::cpu_time))
+        add_effect(nearest(*taken, 1), values);
     }
     say(name_of(cause.kind), values);
   }
 
-  // Adds how long it takes at the level at which about so much is taken.
-  void add_effect(Resource resource, double taken, CaptionValues& values) const {
-    const Level& level = nearest(*trial(resource), taken);
-    values["taken"] = show_percent(level.taken);
-    values["times"] = times(found_.effect_of(level));
+  // Adds how long it takes then.
+  void add_effect(const Level& level, CaptionValues& values) const {
+    values["setting"] = level.setting;
+    values["taken"] = level.taken <= 1 ? show_percent(level.taken) : size_text(level.taken);
+    const Effect effect = found_.effect_of(level);
+    values["times"] = with_half(effect.slowdown, effect.half) + " times as long";
   }
 
   CaptionValues cache_values() const {
     const auto& [bytes, slowdown] = *found_.working_set;
+    const std::string low = size_text(bytes.interval.low), high = size_text(bytes.interval.high);
     return {{"needs", size_text(bytes.value)},
-            {"low", size_text(bytes.interval.low)},
-            {"high", size_text(bytes.interval.high)},
+            {"low", low == high ? "" : low},
+            {"high", high},
             {"slowdown", fmt::format("{:.1f}", slowdown.value)}};
   }
 
@@ -169,26 +183,21 @@ class Words {
   }
 
   void say_memory() {
-    if (found_.working_set && !std::ranges::count(found_.causes, Kind::cache, &Cause::kind)) {
+    if (found_.working_set && told_.insert(Resource::cache).second) {
       CaptionValues values = cache_values();
       values["bound"] = "It uses";
       say(name_of(Kind::cache), values);
     }
-    if (found_.needs_bandwidth && found_.bandwidth->knee.value > 1)
+    if (found_.needs_bandwidth && found_.bandwidth->knee.value > 1 &&
+        told_.insert(Resource::bandwidth).second)
       say("knee", {{"needs", show(*found_.needs_bandwidth, "B/s")},
                    {"all", show(*evidence_.machine.bandwidth, "B/s")}});
-    for (const Resource resource :
-         {Resource::units, Resource::disk, Resource::cold, Resource::remote}) {
-      const Trial* const taken = trial(resource);
-      const Effect effect = taken == nullptr ? Effect{} : found_.effect_of(nearest(*taken, 1));
-      if (effect.slower())
-        say(std::string("with ") + name_of(resource), {{"times", times(effect)}});
-    }
   }
 
   void say_threads() {
     const Trial* const threads = trial(Resource::threads);
     if (threads == nullptr) return;
+    told_.insert(Resource::threads);
     const Level* best = nullptr;
     Effect least{.slowdown = HUGE_VAL};
     for (const Level& level : threads->levels) {
@@ -200,17 +209,22 @@ class Words {
     if (best == nullptr) return;
     const bool more = best != &threads->levels.back();
     const auto number = static_cast<std::uint64_t>(best->taken);
+    CaptionValues values = {{"number", core::counted(number, "thread")}};
     if (least.faster()) {
-      say("more or fewer threads", {{"number", core::counted(number, "thread")},
-                                    {"gain", fmt::format("{:.2f}", 1 / least.slowdown)},
-                                    {"more", more ? "more" : ""}});
+      values["gain"] = fmt::format("{:.2f}", 1 / least.slowdown);
+      values["more"] = more ? "more" : "";
+      say("more or fewer threads", values);
       offer(*threads, std::to_string(number), least);
     } else if (more) {
-      say("enough threads", {{"number", core::counted(number, "thread")},
-                             {"do", number == 1 ? "does" : "do"},
-                             {"most", fmt::format("{:.0f}", threads->levels.back().taken)}});
+      values["do"] = number == 1 ? "does" : "do";
+      values["most"] = fmt::format("{:.0f}", threads->levels.back().taken);
+      say("enough threads", values);
+    } else {
+      say("all threads", values);
     }
-    if (!found_.threads || !std::isfinite(found_.threads->one_worker_seconds)) return;
+    if (brief_ >= kFewFigures || !found_.threads ||
+        !std::isfinite(found_.threads->one_worker_seconds))
+      return;
     const core::ScalabilityLaw& law = found_.threads->law;
     const double most = law.coherency > 0
                             ? law.speedup(std::round(std::max(1.0, found_.threads->peak())))
@@ -224,15 +238,17 @@ class Words {
     for (const Resource resource : {Resource::huge_pages, Resource::allocator, Resource::local}) {
       const Trial* const given = trial(resource);
       if (given == nullptr) continue;
-      for (const Level& level : given->levels) {
-        const Effect effect = level.slowdowns.empty() ? Effect{} : found_.effect_of(level);
-        if (!effect.faster()) continue;
-        say(std::string("given ") + name_of(resource),
-            {{"setting", level.setting},
-             {"gain", fmt::format("{:.2f} ± {:.2f}", 1 / effect.slowdown,
-                                  effect.half / (effect.slowdown * effect.slowdown))}});
-        offer(*given, level.setting, effect);
-      }
+      const Level& best = *std::ranges::min_element(given->levels, {}, [&](const Level& level) {
+        return level.slowdowns.empty() ? HUGE_VAL : core::median(level.slowdowns);
+      });
+      const Effect effect = found_.effect_of(best);
+      if (!effect.faster()) continue;
+      told_.insert(resource);
+      say(std::string("given ") + name_of(resource),
+          {{"setting", best.setting},
+           {"gain",
+            with_half(1 / effect.slowdown, effect.half / (effect.slowdown * effect.slowdown))}});
+      offer(*given, best.setting, effect);
     }
   }
 
@@ -257,50 +273,53 @@ class Words {
           fmt::format("tabane run {} -- {}", fmt::format(fmt::runtime(given.option), value), line_);
   }
 
-  // What was tried without effect, and what was not tried; and what else the reader has to know.
-  void say_untouched(std::size_t columns) {
-    std::vector<std::string> none, untried;
+  // What no sentence has told yet of what was tried, so that each is in one place, and what was not
+  // tried; and what else the reader has to know.
+  void say_rest() {
+    std::vector<std::string> effects, none, untried;
     std::vector<std::pair<std::string, std::vector<std::string>>> reasons;  // with what they stop
     for (const Trial& one : evidence_.trials) {
+      const std::string name = name_of(one.resource);
       const bool tried = trial(one.resource) == &one;
       const bool lost = !tried && !one.levels.empty() && !one.levels[0].slowdowns.empty();
-      const std::string reason = lost ? "the thieves lost their data to the command" : one.untried;
+      std::string reason = lost ? "it could not be taken from the command" : one.untried;
       if (!reason.empty()) {
+        if (brief_ >= kNoReasons) reason = "-o DIR says why";
         auto same = std::ranges::find(reasons, reason, [](auto& each) { return each.first; });
         if (same == reasons.end()) same = reasons.insert(same, {reason, {}});
-        same->second.emplace_back(name_of(one.resource));
-        untried.emplace_back(name_of(one.resource));
-      } else if (tried && one.resource != Resource::threads && !is_cause(one.resource) &&
-                 std::ranges::none_of(one.levels, [&](const Level& level) {
-                   const bool told = tells(one.resource, level);
-                   const Effect seen = told ? found_.effect_of(level) : Effect{};
-                   return seen.slower() || seen.faster();
-                 })) {
-        none.emplace_back(name_of(one.resource));
+        same->second.push_back(name);
+      } else if (tried && told_.insert(one.resource).second) {
+        const Level& level = clearest(found_, one);
+        const Effect effect = found_.effect_of(level);
+        const bool seen = effect.slower() || effect.faster();
+        CaptionValues values;
+        add_effect(level, values);
+        if (!effects.empty()) values["times"] = with_half(effect.slowdown, effect.half);
+        (seen ? effects : none)
+            .push_back(seen && brief_ < kFewFigures
+                           ? values["times"] + ' ' + sentence_of("with " + name, values)
+                           : name);
       }
     }
-    if (!none.empty()) say("without effect", {{"names", join(none)}});
-    std::vector<std::string> with_reasons;
     for (const auto& [reason, names] : reasons)
-      with_reasons.push_back(fmt::format("{} ({})", join(names), reason));
-    const std::size_t at_untried = out_.size();
-    if (!untried.empty())
-      say("untried", {{"names", fmt::format("{}", fmt::join(with_reasons, "; "))}});
+      untried.push_back(fmt::format("{} ({})", join(names), reason));
+    if (!effects.empty()) say("other effects", {{"names", join(effects)}});
+    if (!none.empty()) say("without effect", {{"names", join(none)}});
+    if (!untried.empty()) say("untried", {{"names", fmt::format("{}", fmt::join(untried, "; "))}});
     if (found_.half_of_one() > kRestless)
       say("restless", {{"half", show_percent(found_.half_of_one())}});
     for (const std::string& note : evidence_.notes) out_.push_back("Note: " + note);
-    std::size_t lines = 0;
-    for (const std::string& sentence : out_) lines += lines_of(sentence, columns);
-    if (lines > kMostLines && !untried.empty())
-      out_[at_untried] = sentence_of("untried", {{"names", join(untried) + " (-o DIR says why)"}});
   }
 
   const Evidence& evidence_;
   const Explanation& found_;
   std::vector<std::string> out_;
+  std::set<Resource> told_;  // by a sentence
+  int brief_ = 0;
   std::string line_;
-  std::size_t reason_ = 0;  // the sentence that says what the line gains
-  double fastest_ = 1;      // of what was given, its time relative to undisturbed runs
+  std::size_t at_line_ = 0;  // where it is among the sentences
+  std::size_t reason_ = 0;   // the sentence that says what it gains
+  double fastest_ = 1;       // of what was given, its time relative to undisturbed runs
 };
 
 }  // namespace
@@ -316,7 +335,7 @@ const char* name_of(Kind kind) {
 
 const char* name_of(Resource resource) {
   static constexpr const char* kNames[] = {
-      "memory bandwidth",  "shared cache", "units of the cores",
+      "memory bandwidth",  "shared cache", "computing neighbours",
       "processor time",    "disk",         "files not in memory",
       "remote memory",     "threads",      "huge pages",
       "another allocator", "one NUMA node"};

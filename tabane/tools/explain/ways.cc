@@ -164,9 +164,10 @@ class WaysBuilder {
       there.threads = threads = std::min(left, threads_);
       if (divided_.impossible.empty())
         ways_.note = fmt::format(
-            "The command keeps {:.1f} of {} PUs busy. While thieves have {} of them, it has the "
-            "others, and is compared with itself there.",
-            subject_.busy_pus, pus_.size(), divided_.thieves.size());
+            "The command keeps {:.1f} of {} PUs (cores or hardware threads) busy. With less "
+            "bandwidth or cache, or with neighbours, it had {}, as in the runs it is compared "
+            "with.",
+            subject_.busy_pus, pus_.size(), left);
     }
     ways_.undisturbed.command = subject_.command(threads_);
     ways_.undisturbed_given_up = {.command = subject_.command(threads, there), .given_up = true};
@@ -213,15 +214,15 @@ class WaysBuilder {
       trial(Resource::units) = {
           .resource = Resource::units,
           .how = fmt::format(
-              "Threads on PUs {}, {}, do nothing but multiply and add.",
+              "Threads of tabane's own on PUs {}, {}, do nothing but multiply and add.",
               format_cpu_list(siblings ? divided_.siblings : divided_.thieves),
-              siblings ? "which share its cores" : "which are other cores as far as is known")};
+              siblings ? "which share its cores" : "on other cores by what the system says")};
     }
     Thieves& everywhere = hire(pus_, 0);
     for (const auto& [share, rank] : {std::pair{0.25, 2.0}, std::pair{0.1, 11.0}})
       steal(rank, everywhere, {.what = Resource::cpu_time, .amount = share}, {.taken = share});
     trial(Resource::cpu_time).how =
-        "A thread on each PU calculates for a part of the time, all of them at the same time.";
+        "A thread of tabane's own on each PU calculates for a part of the time, all at once.";
   }
 
   void steal_bandwidth(Thieves& thieves, const Calibration& calibration) {
@@ -243,8 +244,9 @@ class WaysBuilder {
             found[i].speed);
     }
     trial(Resource::bandwidth).how = fmt::format(
-        "Threads on PUs {} move data of their own for a part of the time. A stream of tabane's own "
-        "on PUs {} then gets {} instead of {:.1f} GB/s{}.",
+        "Threads of tabane's own on PUs {} move data for a part of the time. Another program of "
+        "its "
+        "own, on PUs {}, then reads {} instead of {:.1f} GB/s{}.",
         format_cpu_list(divided_.thieves), format_cpu_list(divided_.victim), fmt::join(left, ", "),
         1e-9 * alone,
         loads.empty() ? ""
@@ -269,8 +271,8 @@ class WaysBuilder {
             kept[i].speed);
     }
     trial(Resource::cache).how = fmt::format(
-        "Threads on PUs {} go through data of their own again and again. A chain of loads of "
-        "tabane's own on PU {} then finds room for {} instead of {:.1f} MiB.",
+        "Threads of tabane's own on PUs {} go through data again and again. Another of its own, on "
+        "PU {}, then finds room in the cache for {} instead of {:.1f} MiB.",
         format_cpu_list(divided_.thieves), divided_.victim[0], fmt::join(left, ", "),
         all / core::kMiB);
   }
