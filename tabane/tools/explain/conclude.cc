@@ -48,11 +48,12 @@ class Conclusion {
     see_faults();
     see_memory();
     see_computing();
-    for (const Cause& cause : out_.shares)
-      if (cause.share >= kWorthAWord &&
-          (!cause.interval || cause.interval->low > 0 || cause.kind == Kind::computing))
-        out_.causes.push_back(cause);
-    std::ranges::stable_sort(out_.causes, std::greater(), &Cause::won);
+    std::ranges::stable_sort(out_.shares, std::greater(), &Cause::won);
+    const auto rest = std::ranges::stable_partition(out_.shares, [](const Cause& cause) {
+      return cause.share >= kWorthAWord &&
+             (!cause.interval || cause.interval->low > 0 || cause.kind == Kind::computing);
+    });
+    out_.causes.assign(out_.shares.begin(), rest.begin());
     return std::move(out_);
   }
 
@@ -73,8 +74,8 @@ class Conclusion {
     const double faults = seen.minor_faults * *evidence_.machine.fault_seconds;
     // PUs that it keeps busy while it works.
     const double parallel = std::max(1.0, processor_seconds() / seconds_);
-    out_.shares.push_back(
-        {Kind::faults, std::min(1.0, std::min(seen.system, faults) / seconds_ / parallel)});
+    faults_ = std::min(1.0, std::min(seen.system, faults) / seconds_ / parallel);
+    out_.shares.push_back({Kind::faults, faults_});
   }
 
   // The trial relative to runs with thieves on the same PUs that take nothing of the memory: while
@@ -104,7 +105,7 @@ class Conclusion {
     }
     if (bandwidth) {
       const BandwidthLaw law =
-          bandwidth_law(*bandwidth, machine, out_.noise, left(), without_cache);
+          bandwidth_law(*bandwidth, machine, out_.noise, left(), faults_, without_cache);
       const bool knee = law.knee.value > 1;
       if (law.bandwidth.value > 0 && machine.bandwidth)
         out_.needs_bandwidth = *machine.bandwidth / law.knee.value;
@@ -143,9 +144,10 @@ class Conclusion {
   void see_waits() {
     if (!waits_) return;
     Waits waits = *waits_;
-    if (out_.threads && waits.width > 1) {
+    if (waits.width > 1) {
       // Looks cannot tell one long part of a thread from work before the others begin.
-      const double uneven = unevenness(points_, out_.noise);
+      const double uneven = out_.threads ? unevenness(points_, out_.noise) : 0;
+      out_.one_or_unequal = std::abs(uneven) <= kClearly;
       double& from = waits(uneven > 0 ? Kind::serial : Kind::imbalance);
       double& to = waits(uneven > 0 ? Kind::imbalance : Kind::serial);
       if (std::abs(uneven) > kClearly && waits(Kind::locks) < from + to)
@@ -178,6 +180,7 @@ class Conclusion {
   const Evidence& evidence_;
   std::optional<Waits> waits_;
   double seconds_ = 0;  // of an undisturbed run
+  double faults_ = 0;   // share of it
   std::vector<core::TimePoint> points_;
   Explanation out_;
 };

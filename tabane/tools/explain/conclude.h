@@ -66,8 +66,9 @@ struct Estimate {
   core::Interval interval = {};  // 95 %
 };
 
-// T = 1 + bandwidth (u / knee - 1) + latency (l - 1) + what is lost without the cache, with u = 1 /
-// share left and the latency l of our own chase; below the knee bandwidth costs nothing.
+// T = 1 + bandwidth (u / knee - 1) + latency (l - 1) + faults (f - 1) + what is lost without the
+// cache, with u = 1 / share left, the latency l of our own chase, and f times as long for a page
+// fault of our own: the system fills pages in memory. Below the knee bandwidth costs nothing.
 struct BandwidthLaw {
   Estimate bandwidth, latency, knee = {.value = 1};
   bool tells_latency = false;  // l was measured
@@ -81,10 +82,10 @@ double memory_over_cache(const MachineLimits& machine);
 // Null where no effect was seen.
 std::optional<WorkingSet> working_set(const Trial& cache, const MachineLimits& machine,
                                       const Noise& noise);
-// whole: the share of its time in which it runs. without_cache: slow-down - 1, which thieves of
-// bandwidth may cause, too; null: not known.
+// whole: the share of its time in which it runs; faults: in page faults, which are no part of it.
+// without_cache: slow-down - 1, which thieves of bandwidth may cause, too; null: not known.
 BandwidthLaw bandwidth_law(const Trial& bandwidth, const MachineLimits& machine, const Noise& noise,
-                           double whole, std::optional<double> without_cache);
+                           double whole, double faults, std::optional<double> without_cache);
 // How much better unequal work explains times over numbers of threads than a part that one thread
 // does, in squared standard errors. Unequal work makes all runs with several threads slower by the
 // same factor.
@@ -115,8 +116,9 @@ struct Effect {
 };
 
 struct Explanation {
-  std::vector<Cause> causes;  // those with a share that is worth a word, by what can be won
-  std::vector<Cause> shares;  // all that were looked for
+  std::vector<Cause> causes;    // those with a share that is worth a word, by what can be won
+  std::vector<Cause> shares;    // all that were looked for: the causes, then the others
+  bool one_or_unequal = false;  // whether the part of one thread may as well be unequal work
   Noise noise;
   std::optional<BandwidthLaw> bandwidth;
   std::optional<double> needs_bandwidth;  // bytes/s, below which it is slower; null: not seen

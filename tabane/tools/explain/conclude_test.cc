@@ -113,6 +113,25 @@ TEST(Conclude, AStreamThatCacheThievesDisturbALittleIsNoCauseOfTheCache) {
   EXPECT_EQ(found.find(Kind::cache), nullptr);
 }
 
+TEST(Conclude, MemoryThatTheSystemFillsIsNotWaitedForByTheCommand) {
+  Evidence evidence = Script({.shares = {{Kind::faults, 0.83}}}, {.noise = 0.01}, 1).evidence();
+  const Explanation found = conclude(evidence);
+  ASSERT_EQ(found.causes.at(0).kind, Kind::faults);
+  EXPECT_EQ(share(found, Kind::bandwidth) + share(found, Kind::latency), 0);
+  for (Level& level : evidence.trials[0].levels) level.faults = 1;
+  const Explanation blind = conclude(evidence);
+  EXPECT_GT(share(blind, Kind::bandwidth) + share(blind, Kind::latency), 0.1);
+}
+
+TEST(Conclude, SharesBeginWithTheCausesInTheirOrder) {
+  const Explanation found = explained({.threads = 2, .locks = 0.4});
+  ASSERT_GE(found.causes.size(), 2u);
+  EXPECT_EQ(found.causes[0].kind, Kind::locks);
+  EXPECT_LT(found.causes[0].share, found.causes[1].share);  // of which half can be won
+  for (std::size_t i = 0; i < found.causes.size(); ++i)
+    EXPECT_EQ(found.shares.at(i).kind, found.causes[i].kind);
+}
+
 TEST(Conclude, ClaimsNoFaultsWhereNoneWasMeasured) {
   Evidence evidence = Script({.shares = {{Kind::faults, 0.6}}}, kQuiet, 1).evidence();
   EXPECT_NEAR(share(conclude(evidence), Kind::faults), 0.6, 0.01);
@@ -142,6 +161,16 @@ TEST(Conclude, TellsOnePartFromUnequalThreadsAndFromLocks) {
   const Explanation locks = explained({.threads = 8, .locks = 0.6});
   EXPECT_EQ(locks.causes.at(0).kind, Kind::locks);
   EXPECT_NEAR(share(locks, Kind::locks), 0.6, 0.1);
+}
+
+TEST(Conclude, SaysThatOnePartAndUnequalThreadsLookTheSame) {
+  Evidence evidence = Script({.threads = 8, .serial = 0.2}, kQuiet, 1).evidence();
+  EXPECT_FALSE(says(conclude(evidence), "do not tell"));
+  const auto threads = std::ranges::find(evidence.trials, Resource::threads, &Trial::resource);
+  threads->levels.erase(threads->levels.begin(), threads->levels.end() - 2);
+  const Explanation found = conclude(evidence);
+  EXPECT_EQ(found.causes.at(0).kind, Kind::serial);
+  EXPECT_TRUE(says(found, "its times with other numbers of threads do not tell."));
 }
 
 TEST(Conclude, OneHeavyThreadIsToldFromASerialPartByTheLaw) {

@@ -36,6 +36,7 @@ struct Level {
   // Of bandwidth: how many times as long a load takes that waits for the one before, in memory of
   // our own; null: not measured.
   std::optional<double> latency = {};
+  double faults = 1;  // of bandwidth: the same of a page fault of our own
   // The thief's speed in these runs over its speed alone: well below 1, a cache thief did not hold
   // what it was to hold.
   double own_speed = 1;

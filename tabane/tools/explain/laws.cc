@@ -126,9 +126,9 @@ std::optional<WorkingSet> working_set(const Trial& cache, const MachineLimits& m
 }
 
 BandwidthLaw bandwidth_law(const Trial& bandwidth, const MachineLimits& machine, const Noise& noise,
-                           double whole, std::optional<double> without_cache) {
+                           double whole, double faults, std::optional<double> without_cache) {
   struct Seen {
-    double u, l, slowdown;
+    double u, l, slowdown, without_share;  // the last: with no share at all
   };
   std::vector<Seen> seen;
   BandwidthLaw law{.tells_latency = true};
@@ -139,42 +139,34 @@ BandwidthLaw bandwidth_law(const Trial& bandwidth, const MachineLimits& machine,
     const double u = 1 / (1 - std::clamp(level.taken, 0.0, 0.97));
     first = std::min(first, u), last = std::max(last, u);
     for (const double slowdown : level.slowdowns)
-      seen.push_back({u, level.latency.value_or(1), slowdown});
+      seen.push_back({u, level.latency.value_or(1), slowdown, 1 + faults * (level.faults - 1)});
   }
-  // Where the thieves also take the cache, what was in it comes from memory, load by load or in
-  // streams.
-  struct Cache {
-    double loss = 0, of_u = 0, of_l = 0;
-  };
-  const double over = memory_over_cache(machine), more = over / (over - 1);
-  std::vector<std::vector<Cache>> caches = {{Cache{}}};
+  // Losses where the thieves also take the cache: what was in it comes from memory.
+  const double over = memory_over_cache(machine);
+  std::vector<std::vector<double>> losses = {{0.0}};
   if (without_cache.value_or(1) > 0) {
-    caches.resize(3);
-    for (double part = 0.3; part < 1.4; part += 0.1) {
-      const double loss = part * without_cache.value_or(1);
-      caches[1].push_back({loss, 0, more});
-      caches[2].push_back({loss, more, 0});
-    }
+    losses.emplace_back();
+    for (double part = 0.3; part < 1.4; part += 0.1)
+      losses[1].push_back(part * without_cache.value_or(1));
   }
   // The law that waits for nothing is always tried.
   const double most = std::max(0.0, whole) + kUnsure;
   // b, l: shares that wait for bandwidth and for loads.
-  const auto add = [&](Family& family, const std::vector<Cache>& taken, double b, double l,
+  const auto add = [&](Family& family, const std::vector<double>& taken, double b, double l,
                        double knee) {
-    for (const Cache& cache : taken) {
-      if (b / knee + l + cache.loss / (over - 1) > most) continue;
+    for (const double loss : taken) {
+      if (b / knee + l + loss / (over - 1) > most) continue;
       double cost = 0;
       for (const Seen& one : seen)
-        cost += squared_error(
-            one.slowdown,
-            1 + b * std::max(0.0, one.u / knee - 1) + l * (one.l - 1) +
-                cache.loss * (1 + cache.of_u * (one.u - 1) + cache.of_l * (one.l - 1)),
-            noise);
+        cost += squared_error(one.slowdown,
+                              one.without_share + b * std::max(0.0, one.u / knee - 1) +
+                                  l * (one.l - 1) + loss * (1 + over / (over - 1) * (one.u - 1)),
+                              noise);
       family.add({b, l, knee}, cost);
     }
   };
   std::vector<Family> families;
-  for (const std::vector<Cache>& taken : caches) {
+  for (const std::vector<double>& taken : losses) {
     Family none, loads(kRare), streams(kRare), knees(kRare), both(kRare + kBoth);
     add(none, taken, 0, 0, 1);
     for (double b = kStep; b < 1 + kUnsure; b += kStep) {

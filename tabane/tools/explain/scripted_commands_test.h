@@ -106,10 +106,12 @@ class Script {
     undisturbed_ = all.observed.seconds;
     const double cache_left = machine_.thieves_take_cache ? 0.01 * machine_.cache : machine_.cache;
     Trial bandwidth{.resource = Resource::bandwidth};
-    for (const auto& [taken, latency] : {std::pair{0.25, 1.1}, {0.5, 1.35}, {0.8, 2.0}}) {
-      const double time = memory_time(command_, 1 / (1 - taken), latency, cache_left);
+    for (const auto& [taken, latency, faults] :
+         {std::tuple{0.25, 1.1, 1.05}, {0.5, 1.35, 1.2}, {0.8, 2.0, 1.6}}) {
+      const double time = memory_time(command_, 1 / (1 - taken), latency, cache_left) +
+                          command_.share(Kind::faults) * (faults - 1);
       bandwidth.levels.push_back(
-          {.taken = taken, .slowdowns = samples(time, 2), .latency = latency});
+          {.taken = taken, .slowdowns = samples(time, 2), .latency = latency, .faults = faults});
     }
     Trial cache{.resource = Resource::cache};
     for (const double held : {8.0, 16.0, 24.0, 28.0})

@@ -137,6 +137,7 @@ class Words {
       add_effect(nearest(*trial(Resource::bandwidth), 0.5), values);
     if (cause.kind == Kind::cache) values.merge(cache_values());
     if (cause.kind == Kind::pipe) values["waiting"] = ends_of_pipe();
+    if (found_.one_or_unequal) values["its"] = "its";
     if (cause.kind == Kind::computing && first) {
       if (hides_loads())
         values["here"] = "here";

@@ -344,12 +344,15 @@ Calibration calibrate(Thieves& thieves, std::span<const unsigned> pus,
     const auto rate = [&] {
       return median_of(kSamples, [&] { return victim.bytes_per_second(); });
     };
+    const auto fault = [] { return median_of(kFits, seconds_of_a_fault); };
     std::vector<Leftover> left = {{.left = rate()}};
+    const double fault_alone = fault();
     for (const double share : {0.25, 0.5, 1.0}) {
       const Theft theft{.what = Resource::bandwidth, .amount = share};
       left.push_back(calibrator.beside(theft, rate));
       if (chase)
         left.back().latency = calibrator.beside(theft, [&] { return chase->latency(); }).left;
+      left.back().faults = std::max(1.0, calibrator.beside(theft, fault).left / fault_alone);
     }
     found.bandwidth = std::move(left);
   });

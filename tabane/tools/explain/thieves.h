@@ -66,6 +66,7 @@ struct Leftover {
   double left = 0;                     // bandwidth: B/s; cache: bytes of the largest working set
   double speed = 0;                    // of the thieves, without a victim
   std::optional<double> latency = {};  // bandwidth: of a load from memory, relative to undisturbed
+  double faults = 1;                   // bandwidth: of a page fault, relative to undisturbed
 };
 
 struct Calibration {

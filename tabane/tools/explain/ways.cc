@@ -219,8 +219,7 @@ class WaysBuilder {
               siblings ? "which share its cores" : "on other cores by what the system says")};
     }
     Thieves& everywhere = hire(pus_, 0);
-    for (const auto& [share, rank] : {std::pair{0.25, 2.0}, std::pair{0.1, 11.0}})
-      steal(rank, everywhere, {.what = Resource::cpu_time, .amount = share}, {.taken = share});
+    steal(2, everywhere, {.what = Resource::cpu_time, .amount = 0.25}, {.taken = 0.25});
     trial(Resource::cpu_time).how =
         "A thread of tabane's own on each PU calculates for a part of the time, all at once.";
   }
@@ -240,7 +239,9 @@ class WaysBuilder {
       left.push_back(fmt::format("{:.1f}", 1e-9 * found[i].left));
       if (found[i].latency) loads.push_back(fmt::format("{:.2f}", *found[i].latency));
       steal(kRanks[i - 1], thieves, {.what = Resource::bandwidth, .amount = found[i].amount},
-            {.taken = std::max(0.0, 1 - found[i].left / alone), .latency = found[i].latency},
+            {.taken = std::max(0.0, 1 - found[i].left / alone),
+             .latency = found[i].latency,
+             .faults = found[i].faults},
             found[i].speed);
     }
     trial(Resource::bandwidth).how = fmt::format(
