@@ -317,7 +317,7 @@ class Calibrator {
 }  // namespace
 
 double seconds_of_a_fault() {
-  constexpr std::size_t kBytes = 4 * kMiB;
+  constexpr std::size_t kBytes = 32 * kMiB;  // more than what was just freed and is still cached
   core::Region fresh(kBytes, {.pages = core::PageSize::small, .copied_by_forks = false});
   const double begin = now();
   fresh.touch();

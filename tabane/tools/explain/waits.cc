@@ -57,7 +57,9 @@ void divide(double lost, double at_locks, const Observed& observed,
   std::vector<double> work;
   for (std::size_t i = 1; i < workers.size(); ++i) work.push_back(work_of(workers[i]));
   const int second = workers.size() > 1 ? workers[1].alone : 0;
-  const double alone = workers[0].alone - second;  // who hold a lock in turn are alike
+  double alone = workers[0].alone - second;  // who hold a lock in turn are alike
+  if (is_with_others(workers[0]) && !work.empty())
+    alone = std::clamp(work_of(workers[0]) - core::mean(work), 0.0, alone);
   const double serial = std::min(lost, alone / waits.looks * (waits.width - 1) / waits.width);
   // Were the rest of the work equal, all would end with the mean. Of a pool of processes, each with
   // one task, nothing follows.

@@ -45,5 +45,26 @@ TEST(Waits, OneThatNeverWorksIsNoneOfATeam) {
   EXPECT_EQ((*waits)(Kind::locks) + (*waits)(Kind::serial) + (*waits)(Kind::imbalance), 0);
 }
 
+// Who gives a lock back may take it again before others wake: looks of one run see one thread more
+// often, but both do the same.
+TEST(Waits, EqualWorkInTurnIsLocks) {
+  Observed observed;
+  observed.threads.resize(2);
+  for (int i = 0; i < 100; ++i) {
+    Moment moment{.seconds = i * 0.01};
+    ThreadSeen &runs = observed.threads[i < 60 ? 0 : 1], &waits = observed.threads[i < 60 ? 1 : 0];
+    ++runs.looks(Doing::running);
+    runs.alone += i % 4 == 0 ? 0 : 1;
+    ++waits.looks(i % 4 == 0 ? Doing::running : Doing::lock);
+    moment.threads(Doing::running) = i % 4 == 0 ? 2 : 1;
+    moment.threads(Doing::lock) = i % 4 == 0 ? 0 : 1;
+    observed.moments.push_back(moment);
+  }
+  for (ThreadSeen& thread : observed.threads) thread.cpu_seconds = 0.62;
+  const auto waits = waits_of(observed, 2);
+  EXPECT_EQ((*waits)(Kind::serial) + (*waits)(Kind::imbalance), 0);
+  EXPECT_NEAR((*waits)(Kind::locks), 0.75 / 2, 1e-6);
+}
+
 }  // namespace
 }  // namespace tabane::lab::explain

@@ -219,7 +219,7 @@ class WaysBuilder {
               siblings ? "which share its cores" : "on other cores by what the system says")};
     }
     Thieves& everywhere = hire(pus_, 0);
-    steal(2, everywhere, {.what = Resource::cpu_time, .amount = 0.25}, {.taken = 0.25});
+    steal(7.5, everywhere, {.what = Resource::cpu_time, .amount = 0.25}, {.taken = 0.25});
     trial(Resource::cpu_time).how =
         "A thread of tabane's own on each PU calculates for a part of the time, all at once.";
   }
