@@ -1,5 +1,6 @@
 // A command whose cause is known: what tabane explain is to find.
 // usage: tabane_bench_causes CAUSE [MIB]; OMP_NUM_THREADS
+// Each takes some tenths of a second, so that it can be run many times.
 #include <sys/mman.h>
 #include <unistd.h>
 
@@ -28,7 +29,7 @@ void compute(std::size_t steps) {
 void stream(std::size_t bytes) {
   const std::string values(bytes, 'x');
   std::size_t found = 0;
-  for (int pass = 0; pass < 80; ++pass) {
+  for (std::size_t read = 0, pass = 0; read < (std::size_t{12} << 30); read += bytes, ++pass) {
     const char missing = static_cast<char>('a' + pass % 20);
     found += std::memchr(values.data(), missing, bytes) != nullptr;
   }
@@ -52,11 +53,12 @@ void chase(std::size_t bytes, std::size_t loads) {
   result = static_cast<double>(at);
 }
 
-// As many as OpenMP's variable says, else two.
+// As many as OpenMP's variable says, else one on each PU.
 template <class Work>
 void in_threads(const Work& work) {
   const char* const text = std::getenv("OMP_NUM_THREADS");
-  const int threads = std::max(1, text == nullptr ? 2 : std::atoi(text));
+  const int pus = static_cast<int>(std::thread::hardware_concurrency());
+  const int threads = std::max(1, text == nullptr ? pus : std::atoi(text));
   std::vector<std::thread> others;
   for (int i = 1; i < threads; ++i) others.emplace_back(work, i, threads);
   work(0, threads);
@@ -66,24 +68,27 @@ void in_threads(const Work& work) {
 void locks() {
   std::mutex mutex;
   in_threads([&](int, int threads) {
-    for (int i = 0; i < 4000 / threads; ++i) {
-      compute(20'000);
+    for (int i = 0; i < 300 / threads; ++i) {
+      compute(50'000);
       const std::lock_guard lock(mutex);
-      compute(80'000);
+      compute(950'000);
     }
   });
 }
 
-// The first thread has as much work as five others.
+// The first of several threads has 5 / 3 of the mean.
 void uneven() {
+  constexpr double kWork = 400e6, kMost = 5.0 / 3;
   in_threads([](int thread, int threads) {
-    compute(std::size_t{480'000'000} * (thread == 0 ? 5 : 1) / (threads + 4));
+    const double others = threads - 1, most = others > 0 ? kMost : 1;
+    compute(static_cast<std::size_t>(
+        kWork / threads * (thread == 0 ? most : (threads - most) / std::max(1.0, others))));
   });
 }
 
 void serial() {
-  compute(300'000'000);
-  in_threads([](int, int threads) { compute(std::size_t{200'000'000} / threads); });
+  compute(200'000'000);
+  in_threads([](int, int threads) { compute(std::size_t{150'000'000} / threads); });
 }
 
 void faults() {
@@ -113,7 +118,7 @@ void pipe_end() {
   if (pipe(ends) != 0) std::exit(1);
   std::thread writer([&] {
     char byte = 'x';
-    for (int i = 0; i < 500; ++i) {
+    for (int i = 0; i < 300; ++i) {
       compute(1'000'000);
       if (write(ends[1], &byte, 1) != 1) return;
     }
@@ -129,9 +134,9 @@ int main(int argc, char** argv) {
   const std::string cause = argc > 1 ? argv[1] : "";
   const std::size_t bytes = (argc > 2 ? std::strtoull(argv[2], nullptr, 10) : 256) << 20;
   if (cause == "bandwidth") return stream(bytes), 0;
-  if (cause == "latency") return chase(bytes, 5'000'000), 0;
-  if (cause == "cache") return chase(bytes, 15'000'000), 0;
-  if (cause == "computing") return compute(500'000'000), 0;
+  if (cause == "latency") return chase(bytes, 3'000'000), 0;
+  if (cause == "cache") return chase(bytes, 20'000'000), 0;
+  if (cause == "computing") return compute(300'000'000), 0;
   if (cause == "locks") return locks(), 0;
   if (cause == "uneven") return uneven(), 0;
   if (cause == "serial") return serial(), 0;
