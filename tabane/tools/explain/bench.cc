@@ -33,17 +33,21 @@ struct Known {
   Bytes bytes = Bytes::none;
   bool quick = false;
   unsigned pus = 1;  // with fewer, something else looks the same
+  // What must have been taken away; empty: nothing.
+  std::string slowdown = {};
 };
-constexpr Known kKnown[] = {{"bandwidth", "memory_bandwidth", Bytes::in_memory, true},
-                            {"latency", "memory_latency", Bytes::in_memory},
-                            {"cache", "shared_cache", Bytes::in_cache, true},
-                            {"computing", "computing", Bytes::none, true},
-                            {"locks", "locks", Bytes::none, true, 2},
-                            {"uneven", "unequal_threads", Bytes::none, false, 4},
-                            {"serial", "one_thread", Bytes::none, true, 2},
-                            {"faults", "page_faults", Bytes::none, true},
-                            {"disk", "disks"},
-                            {"pipe", "a_pipe"}};
+constexpr const char* kBandwidth = "slowdown.memory_bandwidth.1";
+constexpr const char* kCache = "slowdown.shared_cache.1";
+const Known kKnown[] = {{"bandwidth", "memory_bandwidth", Bytes::in_memory, true, 1, kBandwidth},
+                        {"latency", "memory_latency", Bytes::in_memory, false, 1, kBandwidth},
+                        {"cache", "shared_cache", Bytes::in_cache, true, 1, kCache},
+                        {"computing", "computing", Bytes::none, true},
+                        {"locks", "locks", Bytes::none, true, 2},
+                        {"uneven", "unequal_threads", Bytes::none, false, 4},
+                        {"serial", "one_thread", Bytes::none, true, 2},
+                        {"faults", "page_faults", Bytes::none, true},
+                        {"disk", "disks"},
+                        {"pipe", "a_pipe"}};
 
 std::string mib_of(Bytes bytes, const core::Topology& topology) {
   const auto caches = topology.caches();
@@ -90,6 +94,33 @@ std::optional<std::pair<double, double>> gain_of_threads(const lab::Json& record
   return std::pair(pus * (1 - lost), measured);
 }
 
+struct Answers {
+  int asked = 0, right = 0;
+  int wrong = 0;  // with a cause that is none
+  double away = 1;
+  lab::Rows rows{{"cause", "named first", "share of its time", "also named", "first sentence"}, {}};
+  lab::Rows gains{{"cause", "a thread on each PU, predicted", "measured"}, {}};
+};
+
+void judge(const Known& known, const lab::Json& record, unsigned pus, Answers& answers) {
+  std::vector<Named> causes = causes_of(record);
+  if (causes.empty()) causes.push_back({"nothing"});
+  std::vector<std::string> also;
+  for (std::size_t i = 1; i < causes.size(); ++i) also.push_back(causes[i].cause);
+  ++answers.asked;
+  answers.right += causes[0].cause == known.expect;
+  answers.wrong += std::ranges::any_of(causes, [&](const Named& named) {
+    return named.cause != known.expect && named.cause != "computing";
+  });
+  answers.rows.rows.push_back({known.expect, causes[0].cause, lab::Entry(causes[0].share, "share"),
+                               fmt::format("{}", fmt::join(also, ", ")),
+                               record.at("sentences").at(0).get<std::string>()});
+  if (const auto gain = gain_of_threads(record, pus)) {
+    answers.gains.rows.push_back({known.expect, {gain->first, "ratio"}, {gain->second, "ratio"}});
+    answers.away = std::max({answers.away, gain->first / gain->second, gain->second / gain->first});
+  }
+}
+
 void ask_explain(Panel& panel) {
   if (!panel.wants(kCauses)) return;
   if (panel.settings().program.empty()) throw core::Error("there is no tabane to start");
@@ -98,62 +129,46 @@ void ask_explain(Panel& panel) {
   const std::string program = here / "tabane_bench_causes", file = folder / "explained.json";
   const core::Topology topology = core::Topology::detect();
   const auto pus = static_cast<unsigned>(topology.pus().size());
-  lab::Rows rows{{"cause", "named first", "share of its time", "also named", "first sentence"}, {}};
-  lab::Rows gains{{"cause", "a thread on each PU, predicted", "measured"}, {}};
-  int asked = 0, right = 0, wrong = 0;
-  double away = 1;
-  for (const Known& known : kKnown) {
-    if (panel.settings().quick && !known.quick) {
-      panel.skip(kCauses, "not asked with --quick", known.expect);
-      continue;
-    }
-    if (pus < known.pus) {
-      panel.skip(kCauses, fmt::format("{} PUs are needed to tell it from others", known.pus),
-                 known.expect);
-      continue;
-    }
+  Answers answers;
+  const auto ask = [&](const Known& known) -> std::string {  // why it was not; empty: it was
+    if (panel.settings().quick && !known.quick) return "not asked with --quick";
+    if (pus < known.pus) return fmt::format("{} PUs tell it from other causes", known.pus);
     run_command({panel.settings().program, "explain", "-q", "--time", "40s", "--json=" + file, "--",
                  program, known.cause, mib_of(known.bytes, topology)});
     const lab::Json record = lab::Json::parse(core::read_file(file));
-    std::vector<Named> causes = causes_of(record);
-    if (causes.empty()) causes.push_back({"nothing"});
-    std::vector<std::string> also;
-    for (std::size_t i = 1; i < causes.size(); ++i) also.push_back(causes[i].cause);
-    ++asked;
-    right += causes[0].cause == known.expect;
-    wrong += std::ranges::any_of(causes, [&](const Named& named) {
-      return named.cause != known.expect && named.cause != "computing";
+    if (!known.slowdown.empty() && value_of(record, known.slowdown) == 0)
+      return "other PUs took nothing of it, or there was no time";
+    judge(known, record, pus, answers);
+    return "";
+  };
+  for (const Known& known : kKnown)
+    panel.part(std::string(kCauses) + ": " + known.expect, [&] {
+      if (const std::string reason = ask(known); !reason.empty())
+        panel.skip(kCauses, reason, known.expect);
     });
-    rows.rows.push_back({known.expect, causes[0].cause, lab::Entry(causes[0].share, "share"),
-                         fmt::format("{}", fmt::join(also, ", ")),
-                         record.at("sentences").at(0).get<std::string>()});
-    if (const auto gain = gain_of_threads(record, pus)) {
-      gains.rows.push_back({known.expect, {gain->first, "ratio"}, {gain->second, "ratio"}});
-      away = std::max({away, gain->first / gain->second, gain->second / gain->first});
-    }
-  }
-  panel.show({.name = "explain.causes", .title = "What was found", .content = std::move(rows)});
-  if (!gains.rows.empty()) {
+  if (answers.asked == 0) return;
+  panel.show(
+      {.name = "explain.causes", .title = "What was found", .content = std::move(answers.rows)});
+  const auto tell = [&](const std::string& figure, const char* unit, double value, double limit,
+                        bool at_least) {
+    panel.tell({.question = kCauses,
+                .unit = unit,
+                .figure = figure,
+                .value = value,
+                .limit = limit,
+                .at_least = at_least});
+  };
+  if (!answers.gains.rows.empty()) {
     panel.show({.name = "explain.gains",
                 .title = "How many times as fast a thread on each PU is as one",
-                .content = std::move(gains)});
-    panel.tell({.question = kCauses,
-                .unit = "ratio",
-                .figure = "predicted over measured gain of more threads, the worst",
-                .value = away,
-                .limit = kMostAway});
+                .content = std::move(answers.gains)});
+    tell("predicted over measured gain of more threads, the worst", "ratio", answers.away,
+         kMostAway, false);
   }
-  panel.tell({.question = kCauses,
-              .unit = "share",
-              .figure = fmt::format("main cause named first, of {} commands", asked),
-              .value = right / double(asked),
-              .limit = kLeastRight,
-              .at_least = true});
-  panel.tell({.question = kCauses,
-              .unit = "share",
-              .figure = fmt::format("with a cause that is none, of {} commands", asked),
-              .value = wrong / double(asked),
-              .limit = kMostFalse});
+  tell(fmt::format("main cause named first, of {} commands", answers.asked), "share",
+       answers.right / double(answers.asked), kLeastRight, true);
+  tell(fmt::format("with a cause that is none, of {} commands", answers.asked), "share",
+       answers.wrong / double(answers.asked), kMostFalse, false);
 }
 
 const RegisteredTopic kTopic({"explain", "causes of commands, found by taking away", ask_explain});

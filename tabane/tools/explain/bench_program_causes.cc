@@ -69,9 +69,9 @@ void locks() {
   std::mutex mutex;
   in_threads([&](int, int threads) {
     for (int i = 0; i < 300 / threads; ++i) {
-      compute(50'000);
+      compute(100'000);  // longer than it takes to wake who waits
       const std::lock_guard lock(mutex);
-      compute(950'000);
+      compute(900'000);
     }
   });
 }
@@ -135,7 +135,7 @@ int main(int argc, char** argv) {
   const std::size_t bytes = (argc > 2 ? std::strtoull(argv[2], nullptr, 10) : 256) << 20;
   if (cause == "bandwidth") return stream(bytes), 0;
   if (cause == "latency") return chase(bytes, 3'000'000), 0;
-  if (cause == "cache") return chase(bytes, 20'000'000), 0;
+  if (cause == "cache") return chase(bytes, 10'000'000), 0;
   if (cause == "computing") return compute(300'000'000), 0;
   if (cause == "locks") return locks(), 0;
   if (cause == "uneven") return uneven(), 0;

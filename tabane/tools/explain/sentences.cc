@@ -140,7 +140,7 @@ class Words {
     if (found_.one_or_unequal) values["its"] = "its";
     if (cause.kind == Kind::computing && first) {
       if (hides_loads())
-        values["here"] = "here";
+        values["memory"] = trial(Resource::bandwidth) ? "single loads from memory" : "memory";
       else if (const Trial* const taken = trial(Resource::cpu_time))
         add_effect(nearest(*taken, 1), values);
     }
