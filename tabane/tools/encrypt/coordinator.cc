@@ -395,8 +395,6 @@ Start Coordinator::start_of(const JobState& job, const Places& places,
     start.tree = job.seal->header.tree;
     start.slots = encode_slots(job.seal->slots);
   }
-  start.reads_other_names = job.in_tree != &job.tree;
-  start.writes_other_names = job.out_tree != &job.tree;
   return start;
 }
 
@@ -409,9 +407,7 @@ void Coordinator::send_starts(Start start, const JobState& job) {
     mail_->post(rank, kStartTag, encode(start));
   }
   mail_->flush();
-  send_tree(job.tree, *comm_);
-  if (start.reads_other_names) send_tree(*job.in_tree, *comm_);
-  if (start.writes_other_names) send_tree(*job.out_tree, *comm_);
+  send(job.trees, *comm_);
 }
 
 void release_workers(comm::Comm& ranks) { Coordinator(&ranks).let_go(); }

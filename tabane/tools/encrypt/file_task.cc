@@ -132,8 +132,8 @@ std::vector<std::pair<std::uint32_t, Misfit>> JobState::take_differences() {
 namespace {
 
 // Files by other names come in no order, from few directories.
-std::size_t directories_to_keep(const JobState& job, const Tree* tree) {
-  return tree == &job.tree ? 2 : DirectoryOpener::kAll;
+std::size_t directories_to_keep(const std::optional<Tree>& other_names) {
+  return other_names ? DirectoryOpener::kAll : 2;
 }
 
 DirectoryEntry entry_of(DirectoryOpener& directories, const Tree& tree, std::uint32_t file) {
@@ -144,17 +144,17 @@ DirectoryEntry entry_of(DirectoryOpener& directories, const Tree& tree, std::uin
 }  // namespace
 
 Directories::Directories(const JobState& job)
-    : in(*job.in_tree, job.in_root, false, directories_to_keep(job, job.in_tree)) {
+    : in(job.trees.in(), job.in_root, false, directories_to_keep(job.trees.as_read)) {
   if (job.out_root < 0) return;
-  out.emplace(*job.out_tree, job.out_root, true, directories_to_keep(job, job.out_tree));
+  out.emplace(job.trees.out(), job.out_root, true, directories_to_keep(job.trees.as_written));
 }
 
 DirectoryEntry Directories::input_of(const JobState& job, std::uint32_t file) {
-  return entry_of(in, *job.in_tree, file);
+  return entry_of(in, job.trees.in(), file);
 }
 
 DirectoryEntry Directories::output_of(const JobState& job, std::uint32_t file) {
-  return entry_of(*out, *job.out_tree, file);
+  return entry_of(*out, job.trees.out(), file);
 }
 
 bool FileTask::start(Directories& directories, const std::function<void()>& prepare) {

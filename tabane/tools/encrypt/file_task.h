@@ -39,14 +39,12 @@ enum class Role { alone, coordinator, worker };
 // What all threads of a job share.
 struct JobState {
   // out: -1 if nothing is written. All live as long as the state.
-  JobState(const Request& what, const Tree& files, int in, int out, KeyRing& ring)
-      : request(what), tree(files), in_root(in), out_root(out), keys(ring) {}
+  JobState(const Request& what, Trees& files, int in, int out, KeyRing& ring)
+      : request(what), trees(files), in_root(in), out_root(out), keys(ring) {}
 
   const Request& request;
-  const Tree& tree;  // whose names are those of failures
-  // The same files by the names that they are read and written by, each at the same index.
-  const Tree* in_tree = &tree;
-  const Tree* out_tree = &tree;
+  Trees& trees;
+  const Tree& tree = trees.tree;
   const int in_root, out_root;
   KeyRing& keys;
   int stream = -1;                      // what a single file is written to in place of a file

@@ -1,5 +1,7 @@
 #include "tabane/tools/encrypt/hidden_names.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <atomic>
 #include <chrono>
@@ -12,11 +14,27 @@
 
 #include "tabane/core/threads.h"
 #include "tabane/crypto/key_derivation.h"
+#include "tabane/tools/encrypt/key_proof.h"
+#include "tabane/tools/encrypt/tree_home.h"
 
 namespace tabane::encrypt {
 namespace {
 
 constexpr std::uint32_t kNone = std::numeric_limits<std::uint32_t>::max();
+
+// The mark of a tree that hides names, which a job that goes on keeps to.
+constexpr const char* kHidesNames = ".tabane/hidden-names";
+
+// Whoever contradicts a manifest wants names in the open, or files where nobody looks for them.
+void require_mark(int root, bool hidden) {
+  if (has_own_file(root, kHidesNames) == hidden) return;
+  throw core::Error(hidden ? fmt::format("OUT: {} was removed: the manifest hides names; make an "
+                                         "empty file of that name to continue",
+                                         kHidesNames)
+                           : fmt::format("OUT: {} was added: the manifest shows names; remove that "
+                                         "file to continue",
+                                         kHidesNames));
+}
 
 // Returns the name that a file of this path has been stored by; nothing: it is another file.
 std::optional<StoredName> name_in(const std::string& path) {
@@ -152,6 +170,56 @@ class Builder {
   std::vector<Inside> inside_;
 };
 
+// The salt of what may be a sealed file.
+std::optional<Salt> salt_of(int root, const std::string& path) {
+  const auto found = header_there(root, path.c_str());
+  return found ? std::optional(found->header.file_salt) : std::nullopt;
+}
+
+std::vector<Stray> shown_strays(const Tree& found, const Tree& plain) {
+  std::vector<Stray> strays;
+  TreeWalk here(found), wanted(plain);
+  bool more = wanted.next();
+  while (here.next()) {
+    while (more && compare_paths(wanted.path(), here.path()) < 0) more = wanted.next();
+    const bool same = more && wanted.path() == here.path() && wanted.kind() == here.kind();
+    if (!same && here.kind() != EntryKind::link) {
+      strays.push_back({here.path(), here.kind() == EntryKind::directory});
+    }
+  }
+  return strays;
+}
+
+// The tree that is written: its files have these names, and stand at the same indices.
+Tree stored_tree(const StoredNames& names) {
+  Tree tree;
+  tree.directories.push_back({0, tree.add_name("")});
+  for (unsigned i = 0; i < 256; ++i) {
+    const std::string path = text_of_stored({static_cast<std::byte>(i)});
+    tree.directories.push_back({0, tree.add_name(path.substr(0, 2))});
+  }
+  for (const StoredName& name : names) {
+    const std::uint64_t at = tree.add_name(text_of_stored(name).substr(3));
+    tree.files.push_back({at, 0, 1 + std::to_integer<std::uint32_t>(name[0])});
+  }
+  return tree;
+}
+
+// The files of a scanned tree that none of the names is for, in the order of a walk.
+std::vector<Stray> files_without_name(const Tree& found, StoredNames names) {
+  std::ranges::sort(names);
+  std::vector<Stray> strays;
+  for (const TreeFile& file : found.files) {
+    const std::string path = found.path(file);
+    const auto name = name_in(path);
+    if (!name || !std::ranges::binary_search(names, *name)) strays.push_back({path, false});
+  }
+  std::ranges::sort(strays, [](const Stray& a, const Stray& b) {
+    return compare_paths(a.path, b.path) < 0;  // in a scan deeper directories come later
+  });
+  return strays;
+}
+
 }  // namespace
 
 StoredName stored_name_of(const TreeKey& key, const TreeId& tree, std::string_view path) {
@@ -182,34 +250,56 @@ void complete(StoredNames& names, const Tree& plain, const TreeSeal& seal, unsig
   core::run_crew(crew, work, std::chrono::milliseconds(100), [] {});
 }
 
-Tree stored_tree(const StoredNames& names) {
-  Tree tree;
-  tree.directories.push_back({0, tree.add_name("")});
-  for (unsigned i = 0; i < 256; ++i) {
-    const std::string path = text_of_stored({static_cast<std::byte>(i)});
-    tree.directories.push_back({0, tree.add_name(path.substr(0, 2))});
+OutputNames::OutputNames(const Request& request, const Tree& plain, int out, int home,
+                         const TreeManifest* old)
+    : plain_(plain) {
+  const bool marked = has_own_file(out, kHidesNames);
+  const bool goes_on = request.resume && has_own_file(out, kKeysPath) &&
+                       (has_own_file(out, kManifestPath) || marked);
+  // A manifest decides; the mark, which anybody can make or remove, where there is none to be read.
+  if (old) require_mark(out, old->head().hidden_names);
+  if (goes_on && request.hide_names && !marked) {
+    throw core::UsageError("OUT shows its names; --hide-names begins anew with --force");
   }
-  for (const StoredName& name : names) {
-    const std::uint64_t at = tree.add_name(text_of_stored(name).substr(3));
-    tree.files.push_back({at, 0, 1 + std::to_integer<std::uint32_t>(name[0])});
-  }
-  return tree;
+  hides_ = request.hide_names || (request.resume && marked);
+  forget();
+  if (request.dry_run) return;
+  hides_ ? make_mark(home, kHidesNames) : remove_own_file(home, kHidesNames);
 }
 
-std::vector<std::string> files_without_name(const Tree& found, StoredNames names) {
-  std::ranges::sort(names);
-  std::vector<std::string> paths;
-  for (const TreeFile& file : found.files) {
-    std::string path = found.path(file);
-    const auto name = name_in(path);
-    if (!name || !std::ranges::binary_search(names, *name)) paths.push_back(std::move(path));
-  }
-  // As a walk goes, which deeper directories change.
-  std::ranges::sort(paths, [](const auto& a, const auto& b) { return compare_paths(a, b) < 0; });
-  return paths;
+void OutputNames::keep(std::uint32_t file, const ManifestEntry& listed) {
+  if (hides_) names_[file] = listed.stored_name;
 }
 
-UnhiddenTree unhide(TreeManifest& manifest, Tree scanned, const Selection& selection) {
+void OutputNames::forget() {
+  if (hides_) names_.assign(plain_.files.size(), {});
+}
+
+void OutputNames::complete(Trees& trees, const TreeSeal& seal, unsigned threads) {
+  if (!hides_) return;
+  encrypt::complete(names_, plain_, seal, threads);
+  trees.as_written = stored_tree(names_);
+}
+
+void OutputNames::tell(std::uint32_t file, ManifestEntry& entry) const {
+  if (hides_) entry.stored_name = names_[file];
+}
+
+std::optional<Stray> OutputNames::place_of(const ManifestEntry& gone) const {
+  const bool directory = gone.kind == EntryKind::directory;
+  if (gone.kind == EntryKind::link || (hides_ && directory)) return std::nullopt;
+  if (!hides_) return Stray{gone.path, directory};
+  return Stray{text_of_stored(gone.stored_name), false, false, gone.path};
+}
+
+std::vector<Stray> OutputNames::strays(const Tree& found) const {
+  return hides_ ? files_without_name(found, names_) : shown_strays(found, plain_);
+}
+
+void unhide(TreeManifest& manifest, const Selection& selection, int root, Trees& trees) {
+  if (!manifest.head().hidden_names) return;
+  Tree scanned =
+      selection.takes_all() ? std::move(trees.tree) : scan(root, {}, Temporaries::take, true);
   StoredFiles files(scanned);
   Builder builder;
   std::uint64_t excluded = 0;
@@ -223,13 +313,21 @@ UnhiddenTree unhide(TreeManifest& manifest, Tree scanned, const Selection& selec
       builder.add_directory(entry);
     }
   });
-  UnhiddenTree result{.plain = builder.finish(), .stored = {}, .strays = files.strays()};
-  result.plain.excluded = excluded;
-  result.plain.specials = scanned.specials;
-  result.plain.failures = scanned.failures;
+  for (const std::string& stray : files.strays()) {
+    manifest.add(stray, {Difference::added, salt_of(root, stray)});
+  }
+  trees.tree = builder.finish();
+  trees.tree.excluded = excluded;
+  trees.tree.specials = scanned.specials;
+  trees.tree.failures = scanned.failures;
   scanned.files = builder.stored();
-  result.stored = std::move(scanned);
-  return result;
+  trees.as_read = std::move(scanned);
+}
+
+void hold_mark_against(TreeManifest& manifest, std::vector<std::string>& strangers) {
+  if (!manifest.head().hidden_names) return;
+  const bool marked = std::erase(strangers, name_at_home(kHidesNames)) > 0;
+  if (!marked) manifest.add(kHidesNames, {Difference::missing});
 }
 
 }  // namespace tabane::encrypt

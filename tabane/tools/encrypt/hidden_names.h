@@ -1,17 +1,21 @@
-// Sealed trees whose names tell nothing: one pass over the entries gives their files the names that
-// they are written by, ab/cdef…, another one the files that were found the names that the manifest
-// has. Between the two a job has one tree by two sets of names.
+// Sealed trees whose names tell nothing, and no other place knows of them: one pass over the
+// entries gives their files the names that they are written by, ab/cdef…, another one the files
+// that were found the names that the manifest has. Between the two a job has one tree by two sets
+// of names.
 #pragma once
 
 #include <array>
-#include <cstddef>
+#include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "tabane/tools/encrypt/manifest_file.h"
 #include "tabane/tools/encrypt/manifest_format.h"
+#include "tabane/tools/encrypt/request.h"
 #include "tabane/tools/encrypt/sealed_format.h"
+#include "tabane/tools/encrypt/selection.h"
 #include "tabane/tools/encrypt/tree.h"
 #include "tabane/tools/encrypt/tree_keys.h"
 
@@ -32,21 +36,57 @@ using StoredNames = std::vector<StoredName>;
 // Finds those that are not known yet, in so many threads. cost: an HKDF each.
 void complete(StoredNames& names, const Tree& plain, const TreeSeal& seal, unsigned threads);
 
-// The tree that is written: its files have these names, and stand at the same indices.
-Tree stored_tree(const StoredNames& names);
-
-// The paths of files of a scanned tree that none of the names is for, in the order of paths.
-std::vector<std::string> files_without_name(const Tree& found, StoredNames names);
-
-// What a manifest makes of a scanned tree with hidden names.
-struct UnhiddenTree {
-  Tree plain;                       // as a scan of the plain tree gives it, but for links
-  Tree stored;                      // the files of that, at the same indices, as they are read
-  std::vector<std::string> strays;  // paths in the sealed tree that no entry names
+// What OUT has, and the plain tree does not have any more.
+struct Stray {
+  std::string path;  // in the sealed tree
+  bool directory;
+  bool of_stranger = false;  // a file that is not sealed with the tree's key
+  std::string plain = {};    // its path in the plain tree, if that is another one and is known
 };
 
-// Files have the size of their sealed ones; those that are not there are left out, as is what
-// `selection` does not take. throws: as TreeManifest::for_each().
-UnhiddenTree unhide(TreeManifest& manifest, Tree scanned, const Selection& selection);
+// How a sealed tree that is written calls its files: as the plain tree does, or by names that tell
+// nothing, as the job is asked to or as the tree that it goes on with does.
+class OutputNames {
+ public:
+  // Decides which, and marks OUT, but not in a dry run. out: the root. home: its directory .tabane.
+  // old: the manifest that is there; null: none. throws: core::Error if the mark contradicts it;
+  // core::UsageError if the request does; core::SystemError.
+  OutputNames(const Request& request, const Tree& plain, int out, int home,
+              const TreeManifest* old);
+
+  // Keeps the name that a manifest has for a file; forgets all that were kept.
+  void keep(std::uint32_t file, const ManifestEntry& listed);
+  void forget();
+  // Fills in what the tree is written as; finds the names that were not kept, in so many threads.
+  void complete(Trees& trees, const TreeSeal& seal, unsigned threads);
+
+  // After complete(): has the manifest say what a file is called.
+  void tell(ManifestHead& head) const { head.hidden_names = hides_; }
+  void tell(std::uint32_t file, ManifestEntry& entry) const;
+
+  // What there may be in OUT of an entry that the plain tree does not have any more.
+  std::optional<Stray> place_of(const ManifestEntry& gone) const;
+  // After complete(): what a scan of OUT has found and the plain tree does not have, in the order
+  // of a walk, directories before what lies in them.
+  std::vector<Stray> strays(const Tree& found) const;
+
+ private:
+  const Tree& plain_;
+  bool hides_ = false;
+  StoredNames names_;  // if it does
+};
+
+// Of a sealed tree that is read:
+
+// Gives what a scan has found the names of the manifest, if that hides them: `trees` are then the
+// plain tree, as a scan gives it but for links, and the same files as they are read. Files have the
+// size of their sealed ones; those that are not there are left out, as is what `selection` does not
+// take. What no entry names is a difference. throws: as TreeManifest::for_each().
+void unhide(TreeManifest& manifest, const Selection& selection, int root, Trees& trees);
+
+// The mark by which a job that loses the manifest goes on, and which anybody can make or remove: of
+// what is in .tabane and no manifest needs, it is no stranger if this one hides names, and a
+// difference if it is not there.
+void hold_mark_against(TreeManifest& manifest, std::vector<std::string>& strangers);
 
 }  // namespace tabane::encrypt

@@ -77,10 +77,10 @@ std::unique_ptr<TreeManifest> open_manifest(const Request& request, const Places
   return manifest;
 }
 
-// Whether a manifest has any of the files that were found. With hidden names it may have others.
-bool lists_files(const TreeManifest& manifest, const Tree& tree) {
-  if (manifest.head().hidden_names) return true;
-  for (std::size_t i = 0; i < tree.files.size(); ++i) {
+// Whether a manifest has any of the files that were found, or has given them their names.
+bool lists_files(const TreeManifest& manifest, const Trees& trees) {
+  if (trees.as_read) return true;
+  for (std::size_t i = 0; i < trees.tree.files.size(); ++i) {
     if (manifest.expected(i).known) return true;
   }
   return false;
@@ -110,12 +110,6 @@ void require_named(const Request& request, TreeManifest& manifest) {
       request.in, fmt::join(missing, ", "));
 }
 
-// The salt of what may be a sealed file.
-std::optional<Salt> salt_of(const Places& places, const std::string& path) {
-  const auto found = header_there(places.in_root.get(), path.c_str());
-  return found ? std::optional(found->header.file_salt) : std::nullopt;
-}
-
 // A manifest is replaced as a whole, and the one that is held open keeps its inode.
 bool has_another_manifest(const Places& places) {
   struct stat before {
@@ -126,30 +120,14 @@ bool has_another_manifest(const Places& places) {
   return before.st_dev != now.st_dev || before.st_ino != now.st_ino;
 }
 
-// Puts the plain tree into the place of what was scanned.
-void unhide_names(const Request& request, TreeManifest& manifest, Places& places) {
-  if (!request.selection.takes_all()) {  // which are of plain names
-    places.tree = scan(places.in_root.get(), {}, Temporaries::take, true);
-  }
-  UnhiddenTree tree = unhide(manifest, std::move(places.tree), request.selection);
-  for (const std::string& stray : tree.strays) {
-    manifest.add(stray, {Difference::added, salt_of(places, stray)});
-  }
-  places.tree = std::move(tree.plain);
-  places.tree_as_read = std::move(tree.stored);
-}
-
-// Anybody can make or remove the mark, by which a job that loses the manifest goes on.
-void hold_mark_against(TreeManifest& manifest, int root) {
-  const bool hidden = manifest.head().hidden_names;
-  if (has_own_file(root, kHidesNames) == hidden) return;
-  manifest.add(kHidesNames, {hidden ? Difference::missing : Difference::added});
-}
-
 // What a scan leaves out: pipes and the like, and what lies beside the manifest.
 void add_what_nobody_seals(TreeManifest& manifest, const Places& places) {
-  for (const std::string& path : places.tree.specials) manifest.add(path, {Difference::added});
-  for (const std::string& name : strangers_at_home(places.in_root.get())) {
+  for (const std::string& path : places.trees.tree.specials) {
+    manifest.add(path, {Difference::added});
+  }
+  std::vector<std::string> strangers = strangers_at_home(places.in_root.get());
+  hold_mark_against(manifest, strangers);
+  for (const std::string& name : strangers) {
     manifest.add(fmt::format("{}/{}", kOwnDirectory, name), {Difference::added});
   }
 }
@@ -166,22 +144,21 @@ std::unique_ptr<TreeManifest> manifest_of_input(const Request& request, Places& 
     std::unique_ptr<TreeManifest> manifest = open_manifest(request, places, keys);
     if (!manifest) {
       // Files of version 1 alone have none, and do not lie beside tabane's own directory.
-      if (needs_manifest(request) || places.tree.own_directory ||
-          holds_sealed_files(places.tree, places.in_root.get(), true)) {
-        refuse_tree_without_manifest(request, places.tree);
+      if (needs_manifest(request) || places.trees.tree.own_directory ||
+          holds_sealed_files(places.trees.tree, places.in_root.get(), true)) {
+        refuse_tree_without_manifest(request, places.trees.tree);
       }
       return nullptr;
     }
     const int root = places.in_root.get();
-    const auto other = other_tree_there(places.tree, root, manifest->head().tree_id);
-    if (manifest->head().hidden_names) unhide_names(request, *manifest, places);
-    manifest->hold_against(places.tree, request.selection, request.xattrs);
-    if (other && lists_files(*manifest, places.tree)) {
+    const auto other = other_tree_there(places.trees.tree, root, manifest->head().tree_id);
+    unhide(*manifest, request.selection, root, places.trees);
+    manifest->hold_against(places.trees.tree, request.selection, request.xattrs);
+    if (other && lists_files(*manifest, places.trees)) {
       refuse_manifest_of_another_tree(request, manifest->head().tree_id, *other);
     }
     require_root(request, manifest->root());
     require_named(request, *manifest);
-    hold_mark_against(*manifest, places.in_root.get());
     add_what_nobody_seals(*manifest, places);
     return manifest;
   } catch (const DamageError& error) {
@@ -200,9 +177,9 @@ std::vector<Failure> list_manifest(const Request& request, const Hooks& hooks,
   ManifestSummary all;
   std::vector<Failure> failures;
   const auto read = [&] {
-    use_keys_file(places.tree, places.in_root.get(), true, keys, failures);
+    use_keys_file(places.trees.tree, places.in_root.get(), true, keys, failures);
     manifest = open_manifest(request, places, keys);
-    if (!manifest) refuse_tree_without_manifest(request, places.tree);
+    if (!manifest) refuse_tree_without_manifest(request, places.trees.tree);
     manifest->for_each([&](const ManifestEntry& entry) {
       all.largest = std::max(all.largest, entry.sealed.bytes);
     });

@@ -17,7 +17,7 @@ namespace tabane::encrypt {
 bool needs_manifest(const Request& request);
 
 // Opens and reads the manifest of the tree that is decrypted or verified, and holds it against what
-// the scan saw, which it replaces if names are hidden. Returns null for files of version 1, or if
+// the scan saw, by the names that the manifest has. Returns null for files of version 1, or if
 // the request wants none. throws: core::Error if the tree should have one
 // and has not, if it is damaged, or if its root is not that of the request; core::UsageError if
 // nothing is what a path of the request names.

@@ -57,7 +57,8 @@ std::unique_ptr<crypto::DeviceAes> open_device(const Request& request, const Hoo
 
 // Of the CPU. With few bytes, the self-test of intel-ipsec-mb takes longer than what it gains.
 crypto::Engine engine_for(const Request& request, const Places& places) {
-  const bool is_small = places.input_kind != InputKind::stream && places.tree.bytes() < kLargeBytes;
+  const bool is_small =
+      places.input_kind != InputKind::stream && places.trees.tree.bytes() < kLargeBytes;
   const bool is_free = request.engine == crypto::Engine::automatic;
   return is_free && is_small ? crypto::Engine::openssl : crypto::cpu_engine(request.engine);
 }
@@ -93,7 +94,7 @@ void collect(const JobState& job, JobReport& outcome) {
 }
 
 JobReport describe(const Request& request, const Places& places, crypto::Engine engine) {
-  const Tree& tree = places.tree;
+  const Tree& tree = places.trees.tree;
   JobReport outcome;
   outcome.engine = request.engine == crypto::Engine::opencl ? request.engine : engine;
   outcome.files_total = tree.files.size();
@@ -177,9 +178,9 @@ class FilesJob {
   // Finds the keys of what is decrypted or verified, and its manifest.
   void open_input() {
     if (!request_.is_sealed()) {
-      require_cbc_key_may_fit(request_, places_.tree, in_root_);
+      require_cbc_key_may_fit(request_, places_.trees.tree, in_root_);
     } else if (!is_tree_) {
-      require_key_fits(places_.tree, in_root_, "", keys_);
+      require_key_fits(places_.trees.tree, in_root_, "", keys_);
     } else {
       open_unless_changing(request_, places_, [this] { find_keys_of_tree(); });
     }
@@ -195,8 +196,8 @@ class FilesJob {
 
   void find_keys_of_tree() {
     std::vector<Failure> of_keys;
-    use_keys_file(places_.tree, in_root_, !request_.without_manifest, keys_, of_keys);
-    require_key_fits(places_.tree, in_root_, of_keys.empty() ? "" : of_keys[0].what, keys_);
+    use_keys_file(places_.trees.tree, in_root_, !request_.without_manifest, keys_, of_keys);
+    require_key_fits(places_.trees.tree, in_root_, of_keys.empty() ? "" : of_keys[0].what, keys_);
     std::ranges::move(of_keys, std::back_inserter(outcome_.failures));
   }
 
@@ -211,7 +212,7 @@ class FilesJob {
 
   void make_plan_of_work() {
     cut_ = plan_options(request_, places_, ranks_);
-    plan_ = make_plan(places_.tree, cut_);
+    plan_ = make_plan(places_.trees.tree, cut_);
     outcome_.threads = plan_.threads;
     outcome_.ranks = ranks_.ranks();
   }
@@ -220,7 +221,7 @@ class FilesJob {
   JobReport run_dry() {
     if (request_.update) {
       out_root_ = open_output_root(places_.out_path, is_tree_, request_.out).directory;
-      job_.emplace(request_, places_.tree, in_root_, out_root_.get(), keys_);
+      job_.emplace(request_, places_.trees, in_root_, out_root_.get(), keys_);
       prepare_to_seal();
       outcome_.would_remove = sealed_->would_remove();
     }
@@ -252,7 +253,7 @@ class FilesJob {
   }
 
   void make_state() {
-    job_.emplace(request_, places_.tree, in_root_, out_root_.get(), keys_);
+    job_.emplace(request_, places_.trees, in_root_, out_root_.get(), keys_);
     job_->stream = stream_.get();
     job_->modes = {.opens = request_.direction == Direction::decrypt,
                    .authenticated = manifest_ != nullptr,
@@ -263,11 +264,6 @@ class FilesJob {
         core::unnamed_files_get_names(out_root_.get())) {
       job_->outputs = core::Until::unnamed;
       job_->small_in_place = request_.seals() && !request_.fsync && is_unfinished(out_root_.get());
-    }
-    if (places_.tree_as_read) job_->in_tree = &*places_.tree_as_read;
-    if (!places_.output_name.empty()) {
-      file_written_ = single_file(places_.output_name, 0);
-      job_->out_tree = &file_written_;
     }
     job_->manifest = manifest_.get();
     job_->scan_may_hold_leftovers = request_.opens_sealed() && is_tree_ && !manifest_;
@@ -280,9 +276,9 @@ class FilesJob {
   // Derives keys before the clock runs.
   void prepare_to_seal() {
     const int out = out_root_.get();
-    seal_ = is_tree_  ? seal_for_tree(request_, places_.tree, out, keys_)
+    seal_ = is_tree_  ? seal_for_tree(request_, places_.trees.tree, out, keys_)
             : out < 0 ? seal_of_new_tree(request_, keys_)
-                      : seal_for_file(request_, file_written_, out, keys_);
+                      : seal_for_file(request_, places_.trees.out(), out, keys_);
     job_->seal = &seal_;
     if (is_tree_) sealed_.emplace(*job_, hooks_, plan_.threads);
   }
@@ -291,13 +287,14 @@ class FilesJob {
     if (!out_root_.valid() || !request_.replaces()) return;
     if (sealed_ && sealed_->goes_on_from_an_end()) return;
     if (!is_tree_) {
-      outcome_.leftovers_removed = remove_leftovers_beside(places_.tree, in_root_, out_root_.get());
+      outcome_.leftovers_removed =
+          remove_leftovers_beside(places_.trees.tree, in_root_, out_root_.get());
       return;
     }
-    Leftovers leftovers = remove_leftovers_of(*job_->out_tree, out_root_.get());
+    Leftovers leftovers = remove_leftovers_of(places_.trees.out(), out_root_.get());
     outcome_.leftovers_removed = leftovers.removed;
     // A resumed sealed tree tells of whatever IN does not have.
-    const bool told_otherwise = sealed_ && (request_.resume || job_->out_tree != &places_.tree);
+    const bool told_otherwise = sealed_ && (request_.resume || places_.trees.as_written);
     if (!told_otherwise) outcome_.doubtful = std::move(leftovers.doubtful);
   }
 
@@ -313,7 +310,7 @@ class FilesJob {
                                     });
       outcome_.lost_ranks = ranks_.lost();
       const bool left_something = !ranks_.remarks().empty() && out_root_.valid() && is_tree_;
-      if (left_something) remove_leftovers_of(*job_->out_tree, out_root_.get());
+      if (left_something) remove_leftovers_of(places_.trees.out(), out_root_.get());
     }
     outcome_.remarks = ranks_.remarks();
     if (device_ && !device_->remark().empty()) {
@@ -330,15 +327,15 @@ class FilesJob {
   // Once the lock is gone, which changes the directory's times.
   void finish_directories_of_output() {
     if (!out_root_.valid()) return;
-    const WrittenTree written{request_,        places_.tree, in_root_,
-                              out_root_.get(), job_->modes,  made_root_};
+    const WrittenTree written{request_,        places_.trees.tree, in_root_,
+                              out_root_.get(), job_->modes,        made_root_};
     if (manifest_) {
       std::set<std::uint32_t> failed;
       for (const auto& [file, what] : job_->failures()) failed.insert(file);
       restore(written, *manifest_, failed, outcome_.failures);
-    } else if (is_tree_ && job_->out_tree == &places_.tree) {
+    } else if (!places_.trees.as_written) {
       finish_directories(written, outcome_.failures);
-    } else if (is_tree_ && made_root_) {
+    } else if (made_root_) {
       close_root(out_root_.get(), outcome_.failures);
     }
   }
@@ -371,7 +368,6 @@ class FilesJob {
   bool made_root_ = false;
   std::optional<WritableForNow> writable_;
   std::optional<JobLock> lock_;
-  Tree file_written_;  // a single file by the name of its output
   std::unique_ptr<crypto::DeviceAes> device_;
   TreeSeal seal_;
   std::optional<JobState> job_;

@@ -71,14 +71,14 @@ TEST(Threads, HoldNoCopyingAgainstWhatIsSkipped) {
     return core::Descriptor(open((folder.path() / name).c_str(), O_RDONLY | O_DIRECTORY));
   };
   const core::Descriptor in = open_there("in"), out = open_there("out");
-  const Tree tree = scan(in.get(), {});
+  Trees trees{.tree = scan(in.get(), {}), .as_read = {}, .as_written = {}};
   const Request request;
   KeyRing keys{OpeningKeys{}};
-  JobState job(request, tree, in.get(), out.get(), keys);
+  JobState job(request, trees, in.get(), out.get(), keys);
   std::atomic<int> skipped = 0;
   job.is_done_without_work = [&](Directories&, std::uint32_t) { return ++skipped > 0; };
   CopyPairs copies;
-  run_job_threads(job, make_plan(tree, {.threads = 1}), crypto::Engine::openssl, {}, &copies);
+  run_job_threads(job, make_plan(trees.tree, {.threads = 1}), crypto::Engine::openssl, {}, &copies);
   EXPECT_EQ(skipped, 4096);
   EXPECT_TRUE(copies.all().empty());
 }

@@ -42,6 +42,18 @@ void share_arrays(auto& tree, comm::Comm& ranks) {
   share_array(tree.names, ranks);
 }
 
+// The same of trees.
+void share_trees(auto& trees, comm::Comm& ranks) {
+  share_arrays(trees.tree, ranks);
+  for (auto* const other : {&trees.as_read, &trees.as_written}) {
+    std::uint64_t is_there = other->has_value();
+    comm::broadcast(ranks, is_there, 0);
+    if (is_there == 0) continue;
+    if constexpr (!std::is_const_v<std::remove_pointer_t<decltype(other)>>) other->emplace();
+    share_arrays(**other, ranks);
+  }
+}
+
 constexpr std::size_t kBlock = kTreeKeyBytes;
 
 struct SecretsHead {
@@ -107,12 +119,12 @@ std::vector<unsigned> divide_pus(const std::vector<Hello>& ranks) {
   return own;
 }
 
-void send_tree(const Tree& tree, comm::Comm& ranks) { share_arrays(tree, ranks); }
+void send(const Trees& trees, comm::Comm& ranks) { share_trees(trees, ranks); }
 
-Tree receive_tree(comm::Comm& ranks) {
-  Tree tree;
-  share_arrays(tree, ranks);
-  return tree;
+Trees receive_trees(comm::Comm& ranks) {
+  Trees trees;
+  share_trees(trees, ranks);
+  return trees;
 }
 
 RankSecrets::RankSecrets(const Request& request, const TreeKey* tree)

@@ -132,13 +132,10 @@ struct Start {
   TreeId tree{};
   std::vector<std::byte> slots;  // of the tree that is sealed; empty: none is
   std::vector<Slot> secrets;
-  // The tree comes by the names that it is read or written by, too.
-  bool reads_other_names = false, writes_other_names = false;
 
   auto fields() {
     return std::tie(works, threads, plan, in, out, sign, modes, scan_may_hold_leftovers, has_root,
-                    root, was_interrupted, tree, slots, secrets, reads_other_names,
-                    writes_other_names);
+                    root, was_interrupted, tree, slots, secrets);
   }
 };
 
@@ -170,7 +167,7 @@ struct Report {
 };
 
 // Called by all ranks at once. throw: core::LostError.
-void send_tree(const Tree& tree, comm::Comm& ranks);
-Tree receive_tree(comm::Comm& ranks);
+void send(const Trees& trees, comm::Comm& ranks);
+Trees receive_trees(comm::Comm& ranks);
 
 }  // namespace tabane::encrypt

@@ -60,7 +60,8 @@ class EntryMaker {
       struct stat status {};
       if (fstat(directory->get(), &status) != 0) throw core::SystemError("stat", "", errno);
       take_status(status, entry);
-      if (sealed_.attributes) entry.attributes = read_attributes(directory->get(), walk.path());
+      if (sealed_.head.attributes)
+        entry.attributes = read_attributes(directory->get(), walk.path());
     } catch (const core::Error& error) {
       const auto told = [&](const Failure& failure) { return failure.path == walk.path(); };
       if (std::ranges::none_of(sealed_.tree.failures, told)) {
@@ -80,9 +81,9 @@ class EntryMaker {
     entry.nanoseconds = record.nanoseconds;
     entry.sealed = record.sealed;
     entry.sparse = record.sparse;
-    if (sealed_.stored_names) entry.stored_name = (*sealed_.stored_names)[index];
+    sealed_.complete(index, entry);
     if (record.known) name_first(index, record, entry);
-    if (record.known && sealed_.attributes) take_attributes(index, entry);
+    if (record.known && sealed_.head.attributes) take_attributes(index, entry);
     return record.known;
   }
 
@@ -136,15 +137,12 @@ class EntryMaker {
 };
 
 ManifestHead head_of(const SealedTree& sealed) {
-  bool has_parts = !sealed.tree.shared.empty() || sealed.attributes;
-  for (std::size_t i = 0; i < sealed.tree.files.size() && !has_parts; ++i) {
-    has_parts = sealed.records.get(i).sparse;
+  ManifestHead head = sealed.head;
+  head.has_parts = !sealed.tree.shared.empty() || head.attributes;
+  for (std::size_t i = 0; i < sealed.tree.files.size() && !head.has_parts; ++i) {
+    head.has_parts = sealed.records.get(i).sparse;
   }
-  return {.tree_id = sealed.seal.header.tree,
-          .generation = sealed.generation,
-          .hidden_names = sealed.stored_names != nullptr,
-          .has_parts = has_parts,
-          .attributes = sealed.attributes};
+  return head;
 }
 
 }  // namespace

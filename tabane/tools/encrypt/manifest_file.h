@@ -150,10 +150,9 @@ struct SealedTree {
   int in_root;                 // of the plain tree, for directories and links
   const FileRecords& records;  // of the files; what is not known is left out
   const TreeSeal& seal;
-  std::uint64_t generation;
-  bool attributes;  // has the extended ones
-  // By which the files are stored, at their indices; null: by the tree's.
-  const std::vector<std::array<std::byte, kStoredNameBytes>>* stored_names;
+  ManifestHead head;  // whether it has parts, the writer finds out
+  // Adds to the entry of a file what neither the tree nor the records say.
+  std::function<void(std::uint32_t file, ManifestEntry& entry)> complete;
 };
 
 // Whether a manifest has exactly the entries that write_manifest() would write.

@@ -24,17 +24,6 @@ namespace {
 // A file may be where a directory was.
 bool is_gone(int error) { return error == ENOENT || error == ENOTDIR; }
 
-// Whoever contradicts a manifest wants names in the open, or files where nobody looks for them.
-void require_mark(int root, bool hidden) {
-  if (has_own_file(root, kHidesNames) == hidden) return;
-  throw core::Error(hidden ? fmt::format("OUT: {} was removed: the manifest hides names; make an "
-                                         "empty file of that name to continue",
-                                         kHidesNames)
-                           : fmt::format("OUT: {} was added: the manifest shows names; remove that "
-                                         "file to continue",
-                                         kHidesNames));
-}
-
 [[noreturn]] void throw_damaged(const DamageError& error) {
   throw core::Error(
       "OUT: {}: {}; it is damaged: put back a copy of it, or seal everything anew with "
@@ -54,20 +43,6 @@ bool is_sealed_for_tree(DirectoryOpener& directories, const Tree& tree, const Tr
   } catch (const core::Error&) {
     return false;
   }
-}
-
-std::vector<Stray> shown_strays(const Tree& found, const Tree& plain) {
-  std::vector<Stray> strays;
-  TreeWalk here(found), wanted(plain);
-  bool more = wanted.next();
-  while (here.next()) {
-    while (more && compare_paths(wanted.path(), here.path()) < 0) more = wanted.next();
-    const bool same = more && wanted.path() == here.path() && wanted.kind() == here.kind();
-    if (!same && here.kind() != EntryKind::link) {
-      strays.push_back({here.path(), here.kind() == EntryKind::directory});
-    }
-  }
-  return strays;
 }
 
 // Says which of the strays, in the order of a walk, are not sealed with the tree's key. cost: opens
@@ -96,10 +71,11 @@ OutputManifest::OutputManifest(JobState& job, const Hooks& hooks, unsigned threa
     return keeps(directories, file);
   };
   if (job.request.resume) open_old();
-  decide_on_names();  // first, so that a kill never leaves names to be shown
+  // First, so that a kill never leaves names to be shown.
+  names_.emplace(job.request, job.tree, job.out_root, home_->get(), old_.get());
   if (!job.request.resume) {
     remove_own_file(home_->get(), kManifestPath);
-    hide_names(threads);
+    names_->complete(job.trees, *job.seal, threads);
     return;
   }
   trusts_old_ = old_ && !has_own_file(job.out_root, kIsChanging);
@@ -110,7 +86,7 @@ OutputManifest::OutputManifest(JobState& job, const Hooks& hooks, unsigned threa
   if (had_old && !job.request.update) make_mark(home_->get(), kIsChanging);
   job.kept_by = old_.get();
   job.was_interrupted = !trusts_old_;
-  hide_names(threads);
+  names_->complete(job.trees, *job.seal, threads);
   update_or_name(hooks);
 }
 
@@ -120,13 +96,6 @@ void OutputManifest::require_whole_input() const {
       "IN cannot be read to its end ({}: {}), so nobody knows what was deleted there; nothing "
       "was changed",
       job_.tree.failures[0].path, job_.tree.failures[0].what);
-}
-
-void OutputManifest::hide_names(unsigned threads) {
-  if (!hides_names_) return;
-  complete(names_, job_.tree, *job_.seal, threads);
-  stored_ = stored_tree(names_);
-  job_.out_tree = &stored_;
 }
 
 // Finds what OUT has and IN has not, for --update to remove.
@@ -143,14 +112,7 @@ void OutputManifest::update_or_name(const Hooks& hooks) {
 // what lies in them. cost: a scan. throws: core::SystemError if the root cannot be read.
 std::vector<Stray> OutputManifest::strays() const {
   const Tree found = scan(job_.out_root, {}, Temporaries::leave_out, true);
-  std::vector<Stray> strays;
-  if (hides_names_) {
-    for (std::string& path : files_without_name(found, names_)) {
-      strays.push_back({std::move(path), false});
-    }
-  } else {
-    strays = shown_strays(found, job_.tree);
-  }
+  std::vector<Stray> strays = names_->strays(found);
   find_strangers(found, job_.out_root, *job_.seal, strays);
   return strays;
 }
@@ -161,20 +123,6 @@ std::vector<std::string> OutputManifest::would_remove() const {
     paths.push_back((gone.plain.empty() ? gone.path : gone.plain) + (gone.directory ? "/" : ""));
   }
   return paths;
-}
-
-// A manifest decides; the mark, which anybody can make or remove, where there is none to be read.
-void OutputManifest::decide_on_names() {
-  const bool marked = has_own_file(job_.out_root, kHidesNames);
-  const bool goes_on = job_.request.resume && has_own_file(job_.out_root, kKeysPath) &&
-                       (has_own_file(job_.out_root, kManifestPath) || marked);
-  if (old_) require_mark(job_.out_root, old_->head().hidden_names);
-  if (goes_on && job_.request.hide_names && !marked) {
-    throw core::UsageError("OUT shows its names; --hide-names begins anew with --force");
-  }
-  hides_names_ = job_.request.hide_names || (job_.request.resume && marked);
-  if (job_.request.dry_run) return;
-  hides_names_ ? make_mark(home_->get(), kHidesNames) : remove_own_file(home_->get(), kHidesNames);
 }
 
 // By the key that the job seals with alone: others may know a key of a slot that fits a manifest.
@@ -190,7 +138,6 @@ void OutputManifest::open_old() {
 }
 
 void OutputManifest::hold_against_input() {
-  if (hides_names_) names_.resize(job_.tree.files.size());
   try {
     old_->merge_with(job_.tree, [&](const ManifestEntry* listed, const TreeWalk* found) {
       if (listed == nullptr) return;
@@ -198,20 +145,16 @@ void OutputManifest::hold_against_input() {
       const bool stays = found != nullptr && found->kind() == listed->kind;
       if (stays && listed->kind == EntryKind::file) {
         records_.put(found->index(), record_of(*listed));
-        if (hides_names_) names_[found->index()] = listed->stored_name;
-      } else if (!stays && hides_names_) {
-        if (listed->kind == EntryKind::file) {
-          gone_.push_back({text_of_stored(listed->stored_name), false, false, listed->path});
-        }
-      } else if (!stays && listed->kind != EntryKind::link) {
-        gone_.push_back({listed->path, listed->kind == EntryKind::directory});
+        names_->keep(found->index(), *listed);
+      } else if (!stays) {
+        if (auto gone = names_->place_of(*listed)) gone_.push_back(std::move(*gone));
       }
     });
   } catch (const DamageError& error) {
     if (job_.request.update) throw_damaged(error);
     old_.reset();  // as if there were none
     gone_.clear();
-    names_.clear();
+    names_->forget();
     records_ = FileRecords(job_.tree.files.size(), home_->get());
   }
 }
@@ -344,13 +287,16 @@ bool OutputManifest::keeps(Directories& directories, std::uint32_t file) {
 }
 
 ManifestHash OutputManifest::write(std::vector<Failure>& failures) {
-  const SealedTree sealed{.tree = job_.tree,
-                          .in_root = job_.in_root,
-                          .records = records_,
-                          .seal = *job_.seal,
-                          .generation = old_ ? old_->head().generation + 1 : 1,
-                          .attributes = job_.request.xattrs || (old_ && old_->head().attributes),
-                          .stored_names = hides_names_ ? &names_ : nullptr};
+  SealedTree sealed{
+      .tree = job_.tree,
+      .in_root = job_.in_root,
+      .records = records_,
+      .seal = *job_.seal,
+      .head = {.tree_id = job_.seal->header.tree,
+               .generation = old_ ? old_->head().generation + 1 : 1,
+               .attributes = job_.request.xattrs || (old_ && old_->head().attributes)},
+      .complete = [this](std::uint32_t file, ManifestEntry& entry) { names_->tell(file, entry); }};
+  names_->tell(sealed.head);
   if (old_ && job_.request.update && says_the_same(*old_, sealed)) return old_->root();
   return write_manifest(sealed, home_, job_.request.fsync, failures);
 }

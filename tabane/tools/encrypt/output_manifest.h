@@ -13,27 +13,16 @@
 
 namespace tabane::encrypt {
 
-// What an interrupted job may have left in a sealed tree, and the plain one does not have any more.
-struct Stray {
-  std::string path;  // in the sealed tree
-  bool directory;
-  bool of_stranger = false;  // a file that is not sealed with the tree's key
-  std::string plain = {};    // its path in the plain tree, if that is another one and is known
-};
-
 class OutputManifest {
  public:
   // Takes the manifest of a tree away that --force replaces. Marks one that is changed, until
-  // finish(): whoever reads the tree meanwhile, or after a kill, is told. Decides whether the job
-  // hides names, as it is asked to or as the tree that it goes on with does: then it is told which
-  // tree it writes. Goes on with what the
-  // manifest has; with --update, removes what stands in the way of the work, and otherwise names as
-  // failures what OUT alone has: until an update could remove it, the mark stays. A dry run of an
-  // update changes nothing and only finds what it would remove. throws: core::SystemError;
-  // core::Error if the manifest that an update needs is damaged, if there is none to go on with
-  // beside files of another tree, or if the mark of hidden names contradicts it;
-  // core::UsageError if an update would remove too much.
-  // threads: for what can be shared out.
+  // finish(): whoever reads the tree meanwhile, or after a kill, is told. Tells the job by which
+  // names it writes the tree. Goes on with what the manifest has; with --update, removes what
+  // stands in the way of the work, and otherwise names as failures what OUT alone has: until an
+  // update could remove it, the mark stays. A dry run of an update changes nothing and only finds
+  // what it would remove. throws: as OutputNames; core::SystemError; core::Error if the manifest
+  // that an update needs is damaged, or if there is none to go on with beside files of another
+  // tree; core::UsageError if an update would remove too much. threads: for what can be shared out.
   OutputManifest(JobState& job, const Hooks& hooks, unsigned threads);
 
   // Paths of what a dry run has found, as the plain tree had them as far as that is known;
@@ -51,8 +40,6 @@ class OutputManifest {
   bool goes_on_from_an_end() const { return job_.request.update && trusts_old_; }
 
  private:
-  void decide_on_names();
-  void hide_names(unsigned threads);
   void require_whole_input() const;
   void update_or_name(const Hooks& hooks);
   bool knows_all() const;
@@ -73,10 +60,8 @@ class OutputManifest {
   JobState& job_;
   core::SharedDescriptor home_;
   FileRecords records_;
-  bool hides_names_ = false;
-  StoredNames names_;  // if they are hidden, from then on
-  Tree stored_;        // the same
   std::unique_ptr<TreeManifest> old_;
+  std::optional<OutputNames> names_;
   bool trusts_old_ = false;         // no update was interrupted since it was written
   std::vector<Stray> gone_;         // of the sealed tree, directories before what lies in them
   std::uint64_t listed_files_ = 0;  // in the manifest

@@ -66,7 +66,7 @@ void restore(const WrittenTree& written, TreeManifest& manifest,
 // input; makes those that have no file. From the leaves up, as writing into one changes its time.
 void finish_directories(const WrittenTree& written, std::vector<Failure>& failures);
 
-// With hidden names, the root's mode is in the manifest alone.
+// Of a tree that is written by other names: the root's mode is in the manifest alone.
 void close_root(int root, std::vector<Failure>& failures);
 
 }  // namespace tabane::encrypt

@@ -66,7 +66,7 @@ Temporaries wanted_temporaries(const Request& request) {
 // At the root of IN nothing may have the name that tabane takes in OUT.
 void require_free_name(const Request& request, int in_root) {
   struct stat own {};
-  if (!request.is_sealed() || request.hide_names ||
+  if (!request.keeps_own_name() ||
       fstatat(in_root, kOwnDirectory, &own, AT_SYMLINK_NOFOLLOW) != 0 ||
       request.selection.leaves_out(kOwnDirectory, S_ISDIR(own.st_mode))) {
     return;
@@ -214,7 +214,7 @@ void require_record_apart(const Request& request, const Request::Record& given,
   if (is_output(record.path, places)) refuse("OUT");
   request.key_files.require_none(given.option, record.path);
   if (S_ISDIR(in.st_mode)) {
-    require_apart_from_all(places.tree, request.in, record);
+    require_apart_from_all(places.trees.tree, request.in, record);
     const core::Descriptor out(open(places.out_path.c_str(), kPath));
     if (out.valid() && contains(places_of_output(record.path), core::identity_of(out.get()))) {
       refuse_inside(record, "OUT", places.out_path);
@@ -267,11 +267,11 @@ void place_directory(const Request& request, Places& places) {
   }
   const auto threads =
       request.threads > 0 ? request.threads : static_cast<unsigned>(core::thread_binding().size());
-  places.tree = scan(places.in_root.get(), request.selection, wanted_temporaries(request),
-                     request.is_sealed() && !request.hide_names, request.update, threads);
+  places.trees.tree = scan(places.in_root.get(), request.selection, wanted_temporaries(request),
+                           request.keeps_own_name(), request.update, threads);
   if (request.encrypts()) require_free_name(request, places.in_root.get());
   if (!places.out_path.empty()) {
-    require_apart_from_all(places.tree, request.in, {"OUT", places.out_path});
+    require_apart_from_all(places.trees.tree, request.in, {"OUT", places.out_path});
   }
 }
 
@@ -327,9 +327,10 @@ void place_file(const Request& request, const struct stat& status, Places& place
   places.in_path = in.parent_path();
   places.in_root.reset(open(in.parent_path().c_str(), kDirectory));
   if (!places.in_root.valid()) throw core::SystemError("open", in.parent_path().string(), errno);
-  places.tree = single_file(in.filename(), static_cast<std::uint64_t>(status.st_size));
+  places.trees.tree = single_file(in.filename(), static_cast<std::uint64_t>(status.st_size));
   if (request.direction != Direction::verify) {
     place_single_output(request, status, in.filename(), places);
+    if (!places.stream) places.trees.as_written = single_file(places.output_name, 0);
   }
   if (request.direction == Direction::decrypt && !places.stream) {
     require_outside_sealed_tree(places.in_path,
@@ -350,8 +351,8 @@ void require_own_directory(const Request& request, const Tree& tree) {
 // A directory that was never encrypted would otherwise give a failure for each of its files.
 void require_sealed_files(const Request& request, const Places& places) {
   if (!request.opens_sealed()) return;
-  if (places.tree.files.empty()) return require_own_directory(request, places.tree);
-  if (holds_sealed_files(places.tree, places.in_root.get())) return;
+  if (places.trees.tree.files.empty()) return require_own_directory(request, places.trees.tree);
+  if (holds_sealed_files(places.trees.tree, places.in_root.get())) return;
   throw core::Error(
       "IN ({}) holds no sealed file that can be read; what was encrypted with CBC needs "
       "the same --cipher here",
@@ -391,7 +392,7 @@ Places look_at_root(const Request& request) {
                            request.in);
   }
   open_root(request, places);
-  places.tree.own_directory = has_own_file(places.in_root.get(), kOwnDirectory);
+  places.trees.tree.own_directory = has_own_file(places.in_root.get(), kOwnDirectory);
   require_records_apart(request, in, places);
   return places;
 }

@@ -17,9 +17,8 @@ class JobLock;
 enum class InputKind { tree, file, stream };  // of IN
 
 struct Places {
-  Tree tree;  // the plain one, or what a scan found; of a single file or a stream: of that alone
-  // The same files by the names that they are read by, if these are others: see hidden_names.h.
-  std::optional<Tree> tree_as_read;
+  // The plain tree, or what a scan found; of a single file: of that alone; of a stream: empty.
+  Trees trees;
   core::Descriptor in_root;  // not for standard input, which has an empty tree
   // Of a sealed tree that is read, as it lay there before the scan, without access to its content.
   core::Descriptor manifest;

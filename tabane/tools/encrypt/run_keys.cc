@@ -51,8 +51,8 @@ bool has_keys(int root, std::span<const std::byte> bytes) {
   return there && std::ranges::equal(*there, bytes);
 }
 
-// The tree that OUT has: by the slots of the files that IN has there or, where there are none, as
-// with hidden names, by those of the manifest. throws: core::Error if they do not open.
+// The tree that OUT has: by the slots of the files that IN has there or, where there are none, by
+// those of the manifest. throws: core::Error if they do not open.
 std::optional<TreeSeal> seal_there(const Tree& in, int out_root, KeyRing& keys) {
   if (auto seal = seal_of_files(in, out_root, keys)) return seal;
   std::optional<FoundHeader> manifest;

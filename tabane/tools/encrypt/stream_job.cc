@@ -88,7 +88,7 @@ class Output {
         open_output_root(places.out_path, false, request.out).directory);
     if (request.force) {
       outcome.leftovers_removed =
-          remove_leftovers_beside(places.tree, places.in_root.get(), directory_->get());
+          remove_leftovers_beside(places.trees.tree, places.in_root.get(), directory_->get());
     }
     file_.emplace(directory_, places.output_name, mode);
   }

@@ -10,6 +10,7 @@
 #include <cstring>
 #include <memory>
 #include <new>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <type_traits>
@@ -144,6 +145,17 @@ struct Tree {
   std::string path(std::uint32_t directory, const char* name) const;  // of what has this name there
   std::uint64_t bytes() const;
   bool has_place(const core::FileId& place) const;
+};
+
+// A tree by the names that messages have, and by those that its files are read and written by,
+// where these are others; a file has the same index in all of them. Only who fills them in knows
+// why the names differ.
+struct Trees {
+  Tree tree;
+  std::optional<Tree> as_read, as_written;
+
+  const Tree& in() const { return as_read ? *as_read : tree; }
+  const Tree& out() const { return as_written ? *as_written : tree; }
 };
 
 // At the root of a sealed tree this directory is tabane's.

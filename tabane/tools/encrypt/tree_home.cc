@@ -24,8 +24,6 @@
 namespace tabane::encrypt {
 namespace {
 
-constexpr const char* name_at_home(const char* path) { return path + sizeof ".tabane"; }
-
 constexpr const char* kKeysName = "keys";
 constexpr const char* kLockName = "lock";
 
@@ -139,8 +137,8 @@ void remove_own_file(int home, const char* path) {
 }
 
 std::vector<std::string> strangers_at_home(int root) {
-  constexpr std::array<std::string_view, 5> kNames = {
-      kKeysName, kManifestName, kLockName, name_at_home(kIsChanging), name_at_home(kHidesNames)};
+  constexpr std::array<std::string_view, 4> kNames = {kKeysName, kManifestName, kLockName,
+                                                      name_at_home(kIsChanging)};
   core::Descriptor home = open_home(root, false);
   std::unique_ptr<DIR, int (*)(DIR*)> stream(home.valid() ? fdopendir(home.get()) : nullptr,
                                              &closedir);

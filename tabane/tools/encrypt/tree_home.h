@@ -18,10 +18,10 @@ inline constexpr const char* kManifestName = "manifest";  // in .tabane
 inline constexpr const char* kManifestPath = ".tabane/manifest";
 inline constexpr const char* kKeysPath = ".tabane/keys";
 
-// Marks, which have no content: a job is changing the tree, or was killed; and its names are
-// hidden, which a job that goes on keeps to.
+// A mark, which has no content: a job is changing the tree, or was killed.
 inline constexpr const char* kIsChanging = ".tabane/changing";
-inline constexpr const char* kHidesNames = ".tabane/hidden-names";
+// The name in .tabane of what has this path.
+constexpr const char* name_at_home(const char* path) { return path + sizeof ".tabane"; }
 
 // Opens the directory .tabane; makes it if it is missing and `make`.
 // throws: core::SystemError; core::Error if something else has the name. Returns none that is valid
@@ -40,7 +40,7 @@ bool has_own_file(int root, const char* path);
 void make_mark(int home, const char* path);
 void remove_own_file(int home, const char* path);
 
-// Returns the names in .tabane that no job gives. throws: core::SystemError.
+// Returns the names in .tabane that not every sealed tree may have. throws: core::SystemError.
 std::vector<std::string> strangers_at_home(int root);
 
 // Reads .tabane/keys; nothing if there is no such file. throws: core::SystemError; DamageError if

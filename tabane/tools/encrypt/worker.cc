@@ -132,17 +132,6 @@ core::Descriptor open_out(const Start& start) {
   return out;
 }
 
-// The tree that rank 0 has scanned, and its names as it is read and written, if they are others.
-struct Trees {
-  Trees(const Start& start, comm::Comm& ranks) : tree(receive_tree(ranks)) {
-    if (start.reads_other_names) as_read = receive_tree(ranks);
-    if (start.writes_other_names) as_written = receive_tree(ranks);
-  }
-
-  Tree tree;
-  std::optional<Tree> as_read, as_written;
-};
-
 // What the tree was held against on rank 0, which tells what is missing or does not belong.
 // sealed: the tree that is read, or gone on with.
 std::unique_ptr<TreeManifest> manifest_of(const Request& request, const Start& start, int sealed,
@@ -157,7 +146,7 @@ std::unique_ptr<TreeManifest> manifest_of(const Request& request, const Start& s
                     start.slots.empty() ? start.in : start.out);
 }
 
-void work(Request& request, const Start& start, const Trees& trees, const RankSecrets& secrets,
+void work(Request& request, const Start& start, Trees& trees, const RankSecrets& secrets,
           const Hooks& hooks, RankMail& mail) {
   const core::Descriptor in = open_directory(start.in);
   const core::Descriptor out = start.out.empty() ? core::Descriptor() : open_out(start);
@@ -166,9 +155,7 @@ void work(Request& request, const Start& start, const Trees& trees, const RankSe
   if (tree_key) keys.set_tree(start.tree, copy_of(*tree_key));
   const bool seals = tree_key && !start.slots.empty();
   const auto manifest = manifest_of(request, start, seals ? out.get() : in.get(), trees.tree, keys);
-  JobState job(request, trees.tree, in.get(), out.get(), keys);
-  if (trees.as_read) job.in_tree = &*trees.as_read;
-  if (trees.as_written) job.out_tree = &*trees.as_written;
+  JobState job(request, trees, in.get(), out.get(), keys);
   job.role = Role::worker;
   job.modes = start.modes;
   if (seals) {
@@ -202,7 +189,7 @@ void serve_rank_0(Request request, const Hooks& hooks, comm::Comm& ranks) {
     mail.post(0, kHelloTag, encode(Hello{core::machine_name(), core::thread_binding(), own}));
     const auto start = mail.wait(kStartTag).as<Start>();
     if (start.works) {
-      const Trees trees(start, ranks);
+      Trees trees = receive_trees(ranks);
       try {
         work(request, start, trees, RankSecrets(start.secrets, secret, own), hooks, mail);
       } catch (const core::LostError&) {
