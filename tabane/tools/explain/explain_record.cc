@@ -34,10 +34,9 @@ std::string level_text(Resource resource, const Level& level) {
   if (!level.setting.empty()) return name + ": " + level.setting;
   if (resource == Resource::threads)
     return core::counted(static_cast<std::uint64_t>(level.taken), "thread");
-  if (resource == Resource::cache) return name + ", " + show(level.taken, "B") + " taken";
-  if (resource == Resource::bandwidth || resource == Resource::cpu_time)
-    return name + ", " + show_percent(level.taken) + " taken";
-  return name;
+  if (resource == Resource::units || resource > Resource::cpu_time) return name;
+  return name + ", " + (level.taken > 1 ? show(level.taken, "B") : show_percent(level.taken)) +
+         " taken";
 }
 
 class RecordBuilder {
@@ -60,7 +59,9 @@ class RecordBuilder {
     add_figures();
     const std::string held = "the command " + clean_utf8(evidence_.command);
     for (Result& result : record_.results) result.details[detail::kHeldFixed] = held;
-    for (View& view : record_.views) view.details[detail::kHeldFixed] = view.title + " of " + held;
+    for (View& view : record_.views)
+      if (!view.details.contains(detail::kHeldFixed))
+        view.details[detail::kHeldFixed] = view.title + " of " + held;
   }
 
  private:
@@ -129,21 +130,13 @@ class RecordBuilder {
     curves.marks.push_back({.at = 1, .label = "undisturbed", .vertical = false});
     for (const Resource resource : {Resource::bandwidth, Resource::cpu_time})
       add_curve(curves, measured(resource, 100));
-    CaptionValues values;
-    if (evidence_.machine.cache) {
-      const double all = *evidence_.machine.cache;
-      add_curve(curves, measured(Resource::cache, 100 / all));
-      if (found_.working_set) {
-        const Estimate& needs = found_.working_set->bytes;
-        values = {{"cache", show(all, "B")},
-                  {"needs", show(needs.value, "B")},
-                  {"low", show(needs.interval.low, "B")},
-                  {"high", show(needs.interval.high, "B")}};
+    if (const auto all = evidence_.machine.cache) {
+      add_curve(curves, measured(Resource::cache, 100 / *all));
+      if (const auto& set = found_.working_set)
         curves.marks.push_back(
-            {100 * std::max(0.0, 1 - needs.value / all), "cache that it does not need"});
-      }
+            {100 * std::max(0.0, 1 - set->bytes.value / *all), "cache that it does not need"});
     }
-    views_.chart("taken", std::move(curves), values);
+    views_.chart("taken", std::move(curves));
   }
 
   void add_threads_law() {
@@ -156,8 +149,8 @@ class RecordBuilder {
       for (double n = points.x.front(); n <= points.x.back() * 1.001; n *= std::pow(2, 0.25))
         add_place(law, n, found_.threads->seconds(n), std::nullopt);
       add_curve(curves, std::move(law));
-      values = {{"contention", fmt::format("{:.2g}", found_.threads->law.contention)},
-                {"coherency", fmt::format("{:.2g}", found_.threads->law.coherency)},
+      values = {{"contention", show_percent(found_.threads->law.contention)},
+                {"coherency", show_percent(found_.threads->law.coherency)},
                 {"misfit", show_percent(found_.threads->misfit)}};
     }
     views_.chart("threads", std::move(curves), values);
@@ -198,24 +191,20 @@ class RecordBuilder {
     std::ranges::stable_sort(threads, std::greater(), &ThreadSeen::cpu_seconds);
     const std::size_t all = threads.size();
     threads.resize(std::min(all, kMostThreads));
-    std::vector<std::string> columns = {"thread of", "PU time", "looks"};
+    std::vector<std::string> columns = {"thread of", "PU time"};
     const auto seen = seen_of(threads);
     for (const auto& [doing, name] : seen) columns.emplace_back(name);
-    CaptionValues values;
-    if (all > threads.size())
-      values = {{"shown", std::to_string(threads.size())}, {"all", std::to_string(all)}};
-    views_.table("each_thread",
-                 rows_of(std::move(columns), threads,
-                         [&](const ThreadSeen& thread) {
-                           const double looks = std::max(1, thread.looks.all());
-                           std::vector<Entry> row = {clean_utf8(thread.name),
-                                                     {thread.cpu_seconds, "s"},
-                                                     count_entry(looks)};
-                           for (const auto& [doing, name] : seen)
-                             row.emplace_back(thread.looks(doing) / looks, "share");
-                           return row;
-                         }),
-                 values);
+    views_.table(
+        "each_thread",
+        rows_of(std::move(columns), threads,
+                [&](const ThreadSeen& thread) {
+                  const double looks = std::max(1, thread.looks.all());
+                  std::vector<Entry> row = {clean_utf8(thread.name), {thread.cpu_seconds, "s"}};
+                  for (const auto& [doing, name] : seen)
+                    row.emplace_back(thread.looks(doing) / looks, "share");
+                  return row;
+                }),
+        {{"all", all > threads.size() ? std::to_string(all) : ""}});
   }
 
   void add_undisturbed() {
@@ -245,17 +234,17 @@ class RecordBuilder {
   }
 
   void add_runs() {
-    Curves curves{{"run", ""}, {"time", "s"}, {}};
+    std::vector<Curve> curves;
     for (std::size_t i = 0; i < evidence_.runs.size(); ++i) {
       const auto& [changed, seconds] = evidence_.runs[i];
-      auto curve = std::ranges::find(curves.series, changed, &Curve::name);
-      if (curve == curves.series.end())
-        curve = curves.series.insert(curve, {.name = changed, .x = {}, .y = {}, .joined = false});
-      curve->x.push_back(static_cast<double>(i + 1));
+      auto curve = std::ranges::find(curves, changed, &Curve::name);
+      if (curve == curves.end()) curve = curves.insert(curve, {.name = changed, .x = {}, .y = {}});
+      curve->x.push_back(static_cast<double>(i));
       curve->y.push_back(seconds);
     }
-    const bool fewer = std::ranges::count(curves.series, kFewerPus, &Curve::name) > 0;
-    views_.chart("runs", std::move(curves), {{"fewer", fewer ? kFewerPus : ""}});
+    const bool fewer = std::ranges::count(curves, kFewerPus, &Curve::name) > 0;
+    views_.order_chart("runs", {"time", "s"}, std::move(curves),
+                       {{"fewer", fewer ? kFewerPus : ""}});
   }
 
   // ---- figures, by which explanations are compared ----

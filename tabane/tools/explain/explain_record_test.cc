@@ -66,13 +66,7 @@ TEST(ExplainRecord, MarksTheCacheThatIsNotNeeded) {
   const double needs = *record.find("explain.working_set")->value;
   EXPECT_NEAR(needs, 12 * kMiB, 3 * kMiB);
   EXPECT_NEAR(marks(record)[1].at, 100 * (1 - needs / (32 * kMiB)), 1e-9);
-  EXPECT_NE(record.find_view("explain.taken")
-                ->note.find("It needs " + show(needs, "B") + " of 32 MiB of shared cache"),
-            std::string::npos)
-      << record.find_view("explain.taken")->note;
-  const Record without = record_of(a_team());
-  EXPECT_EQ(marks(without).size(), 1u);
-  EXPECT_EQ(without.find_view("explain.taken")->note.find("It needs"), std::string::npos);
+  EXPECT_EQ(marks(record_of(a_team())).size(), 1u);
 }
 
 TEST(ExplainRecord, IsWrittenAndReadAgain) {

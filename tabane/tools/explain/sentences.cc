@@ -49,8 +49,7 @@ std::string gain_text(const Cause& cause) {
   if (gain >= kMuch) return "much faster, by how much is not known";
   if (most >= kMuch) return fmt::format("{:.2f} times as fast or more", gain);
   if (!cause.interval) return fmt::format("about {:.2f} times as fast", gain);
-  const std::string likely = fmt::format("{:.2f}", gain), limit = fmt::format("{:.2f}", most);
-  return likely + (likely == limit ? "" : " (at most " + limit + ")") + " times as fast";
+  return fmt::format("{:.2f} (at most {:.2f}) times as fast", gain, most);
 }
 
 // Two digits are known of it, if at all.
@@ -75,6 +74,7 @@ class Words {
  public:
   Words(const Evidence& evidence, const Explanation& found) : evidence_(evidence), found_(found) {}
 
+  // Says as much as there is room for. What is still too long loses its end.
   std::vector<std::string> sentences(std::size_t columns) {
     const auto lines = [&] {
       std::ptrdiff_t sum = 0;
@@ -84,10 +84,7 @@ class Words {
     };
     do say_all();
     while (lines() > kMostLines && ++brief_ < kBriefest);
-    // What is still too long loses its end, but not the line and the sentence about its gain.
-    for (std::size_t i = out_.size(); i-- > 1 && lines() > kMostLines;)
-      if (line_.empty() || (i != at_line_ && i != reason_))
-        out_.erase(out_.begin() + static_cast<std::ptrdiff_t>(i));
+    while (lines() > kMostLines && out_.size() > 1) out_.pop_back();
     return std::move(out_);
   }
   const std::string& line() const { return line_; }
@@ -110,9 +107,8 @@ class Words {
     if (found_.causes.empty()) say(waits_unseen() ? "too few looks" : "nothing");
     say_given();
     say_threads();
+    if (!line_.empty()) out_.insert(out_.begin() + reason_ + 1, "    " + line_);
     say_memory();
-    at_line_ = out_.size();
-    if (!line_.empty()) out_.push_back("    " + line_);
     say_rest();
   }
 
@@ -157,10 +153,9 @@ class Words {
 
   CaptionValues cache_values() const {
     const auto& [bytes, slowdown] = *found_.working_set;
-    const std::string low = size_text(bytes.interval.low), high = size_text(bytes.interval.high);
     return {{"needs", size_text(bytes.value)},
-            {"low", low == high ? "" : low},
-            {"high", high},
+            {"low", size_text(bytes.interval.low)},
+            {"high", size_text(bytes.interval.high)},
             {"slowdown", fmt::format("{:.1f}", slowdown.value)}};
   }
 
@@ -223,16 +218,6 @@ class Words {
     } else {
       say("all threads", values);
     }
-    if (brief_ >= kFewFigures || !found_.threads ||
-        !std::isfinite(found_.threads->one_worker_seconds))
-      return;
-    const core::ScalabilityLaw& law = found_.threads->law;
-    const double most = law.coherency > 0
-                            ? law.speedup(std::round(std::max(1.0, found_.threads->peak())))
-                            : 1 / law.contention;
-    if (law.contention > 0.01)
-      say("law of threads",
-          {{"gain", fmt::format("{:.1f}", most)}, {"serial", show_percent(law.contention)}});
   }
 
   void say_given() {
@@ -253,12 +238,12 @@ class Words {
     }
   }
 
-  // Keeps the line of the fastest setting, with the last sentence, which is about it: no two
-  // settings were measured together.
+  // Keeps the line of the fastest setting, which follows the last sentence: no two settings were
+  // measured together.
   void offer(const Trial& given, const std::string& value, const Effect& effect) {
     if (effect.slowdown >= fastest_) return;
     fastest_ = effect.slowdown;
-    reason_ = out_.size() - 1;
+    reason_ = std::ssize(out_) - 1;
     std::string threads = value;
     if (given.resource != Resource::threads) {  // as it was started: the level with nothing but 1
       double number = evidence_.machine.pus;
@@ -318,9 +303,8 @@ class Words {
   std::set<Resource> told_;  // by a sentence
   int brief_ = 0;
   std::string line_;
-  std::size_t at_line_ = 0;  // where it is among the sentences
-  std::size_t reason_ = 0;   // the sentence that says what it gains
-  double fastest_ = 1;       // of what was given, its time relative to undisturbed runs
+  std::ptrdiff_t reason_ = 0;  // the sentence that says what it gains
+  double fastest_ = 1;         // of what was given, its time relative to undisturbed runs
 };
 
 }  // namespace
