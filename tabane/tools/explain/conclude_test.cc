@@ -123,6 +123,15 @@ TEST(Conclude, MemoryThatTheSystemFillsIsNotWaitedForByTheCommand) {
   EXPECT_GT(share(blind, Kind::bandwidth) + share(blind, Kind::latency), 0.1);
 }
 
+TEST(Conclude, SaysWhatWouldLookLikeComputing) {
+  Evidence evidence = Script({}, kQuiet, 1).evidence();
+  EXPECT_FALSE(says(conclude(evidence), "would look the same"));
+  for (Level& level : evidence.trials[0].levels) level.latency = 1.001;
+  EXPECT_TRUE(says(conclude(evidence), "Waits for single loads from memory would look the same"));
+  evidence.trials[0] = {.untried = "other PUs take nothing of it"};
+  EXPECT_TRUE(says(conclude(evidence), "Waits for memory would look the same here."));
+}
+
 TEST(Conclude, SharesBeginWithTheCausesInTheirOrder) {
   const Explanation found = explained({.threads = 2, .locks = 0.4});
   ASSERT_GE(found.causes.size(), 2u);

@@ -35,6 +35,7 @@ constexpr double kWatchShare = 0.1;                          // of all time, at 
 constexpr double kBusyShare = 0.1;                           // of the PUs, by others: worth a word
 constexpr double kUsesDisk = 1 << 20;                        // bytes
 constexpr double kAroundARun = 2e-3;                         // seconds
+constexpr double kPatienceShare = 0.05;                      // of what is left, for one run
 constexpr double kCalibrationTime = 0.3;                     // of what is left, at most
 constexpr double kCalibrationShare = 0.1;                    // of the progress
 
@@ -79,6 +80,7 @@ struct Contestant : Way {
 
   std::vector<double> speeds;  // of its thieves
   std::string failed;          // how, when it did
+  bool lost = false;           // of this round: its thieves would have taken nothing
 };
 
 class Experiments {
@@ -245,7 +247,10 @@ class Experiments {
          done > 0 ? (elapsed() - begin) * (1 - done) / done : -1);
     double seconds = 0;
     const bool observes = !way.resource && !way.given_up;
-    for (int i = 0; i < repeat_ && way.failed.empty(); ++i) {
+    const bool of_memory = way.resource && *way.resource <= Resource::cache;
+    way.lost = of_memory && ways_.sharing != nullptr &&
+               !ways_.sharing->wait(kPatienceShare * (request_.seconds - elapsed()));
+    for (int i = 0; i < repeat_ && way.failed.empty() && !way.lost; ++i) {
       prepare();
       if (way.resource == Resource::cold) forget(subject_.files);
       const ChildRun run = way.thieves != nullptr
@@ -284,7 +289,7 @@ class Experiments {
   void keep(const std::vector<double>& seconds) {
     ++rounds_;
     for (const std::size_t i : std::exchange(turns_, {}))
-      if (const Contestant& way = contestants_[i]; way.failed.empty())
+      if (const Contestant& way = contestants_[i]; way.failed.empty() && !way.lost)
         evidence_.runs.push_back({way.resource   ? name_of(*way.resource)
                                   : way.given_up ? "fewer PUs"
                                                  : "undisturbed",
@@ -294,8 +299,8 @@ class Experiments {
       if (!contestants_[i].resource)
         undisturbed[contestants_[i].given_up ? 1 : 0].push_back(seconds[i]);
     for (std::size_t i = 0; i < seconds.size(); ++i)
-      contestants_[i].level.slowdowns.push_back(
-          seconds[i] / core::median(undisturbed[contestants_[i].given_up ? 1 : 0]));
+      if (Contestant& way = contestants_[i]; !way.lost)
+        way.level.slowdowns.push_back(seconds[i] / core::median(undisturbed[way.given_up ? 1 : 0]));
   }
 
   void collect() {
@@ -311,6 +316,7 @@ class Experiments {
     for (Contestant& way : contestants_) {
       if (!way.resource) continue;
       Trial& to = trial(*way.resource);
+      if (way.level.slowdowns.empty()) way.failed = "other PUs took nothing of it meanwhile";
       if (!way.failed.empty()) {
         if (to.levels.empty()) to.untried = way.failed;
         continue;

@@ -87,7 +87,8 @@ struct Ways {
   std::vector<Trial> trials;  // one of each resource, in order, without levels
   std::string note;           // empty: nothing is to be said
   std::vector<std::unique_ptr<Thieves>> crews;
-  core::Descriptor folder;  // that a thief writes to
+  std::unique_ptr<Sharing> sharing;  // of thieves of the memory; null: not known
+  core::Descriptor folder;           // that a thief writes to
 };
 // Calibrates, for at most most_seconds. show: gets the share that is done. throws: as show.
 Ways ways_of(const Subject& subject, double most_seconds, const std::function<void(double)>& show);

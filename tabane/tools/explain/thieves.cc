@@ -32,6 +32,9 @@ const core::MemoryOptions kLarge{.pages = core::PageSize::huge, .copied_by_forks
 constexpr std::size_t kChunk = 128 << 10;                // bytes between two looks at the clock
 constexpr std::uint64_t kCalculations = 2000;            // some ten microseconds
 constexpr auto kPeriod = std::chrono::milliseconds(10);  // of a thief of processor time
+constexpr std::chrono::milliseconds kLook{8}, kBeforeNextLook{50};  // at whether PUs share
+constexpr double kPatience = 4;   // seconds, for PUs to share something again
+constexpr double kShared = 0.85;  // of a stream alone, that is left where they do
 constexpr std::size_t kDiskFileBytes = 64 * kMiB, kDiskBlock = kMiB;
 
 double now() { return core::tick_clock().now(); }
@@ -170,6 +173,27 @@ double Thieves::end() {
 
 // ---- what is left ----
 
+Sharing::Sharing(Thieves& thieves, std::span<const unsigned> pus)
+    : thieves_(thieves), streams_(pus, pus.size() * kMiB), alone_(rate()) {}
+
+double Sharing::rate() {
+  streams_.begin({.what = Resource::bandwidth});
+  std::this_thread::sleep_for(kLook);
+  return streams_.end();
+}
+
+bool Sharing::wait(double most_seconds) {
+  const double end = now() + most_seconds;
+  while (true) {
+    thieves_.begin({.what = Resource::bandwidth});
+    const double beside = rate();
+    thieves_.stop();
+    if (beside < kShared * alone_) return true;
+    if (now() > end) return false;
+    std::this_thread::sleep_for(kBeforeNextLook);
+  }
+}
+
 namespace {
 
 constexpr int kSamples = 7, kFits = 3;
@@ -277,8 +301,9 @@ class BandwidthVictim {
 // Measures while thieves run, until there is no time left.
 class Calibrator {
  public:
-  Calibrator(Thieves& thieves, double most_seconds, const std::function<void(double)>& show)
-      : thieves_(thieves), end_(now() + most_seconds), show_(show) {}
+  Calibrator(Thieves& thieves, double most_seconds, Sharing* sharing,
+             const std::function<void(double)>& show)
+      : thieves_(thieves), end_(now() + most_seconds), sharing_(sharing), show_(show) {}
 
   // Each of three parts: what it measures is null if there is too little of something, with the
   // reason.
@@ -297,7 +322,9 @@ class Calibrator {
   }
 
   Leftover beside(const Theft& theft, const std::function<double()>& measure) {
-    go_on();
+    do {
+      go_on();
+    } while (sharing_ != nullptr && !sharing_->wait(kPatience));
     thieves_.begin(theft);
     std::this_thread::sleep_for(std::chrono::milliseconds(5));
     Leftover leftover{.amount = theft.amount, .speed = thieves_.end()};
@@ -310,6 +337,7 @@ class Calibrator {
  private:
   Thieves& thieves_;
   double end_;
+  Sharing* sharing_;
   const std::function<void(double)>& show_;
   int parts_ = 0;
 };
@@ -327,8 +355,9 @@ double seconds_of_a_fault() {
 Calibration calibrate(Thieves& thieves, std::span<const unsigned> pus,
                       const core::Topology& topology, double most_seconds,
                       const std::function<void(double)>& show) {
-  Calibration found;
-  Calibrator calibrator(thieves, most_seconds, show);
+  Calibration found{.sharing = std::make_unique<Sharing>(thieves, pus)};
+  if (!found.sharing->wait(std::min(kPatience, most_seconds) / 2)) found.sharing.reset();
+  Calibrator calibrator(thieves, most_seconds, found.sharing.get(), show);
   const core::ScopedBinding binding(pus[0]);
   std::optional<CacheVictim> chase;
   calibrator.part(found.no_cache, [&] {

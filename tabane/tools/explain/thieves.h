@@ -6,6 +6,7 @@
 #include <exception>
 #include <functional>
 #include <latch>
+#include <memory>
 #include <optional>
 #include <span>
 #include <string>
@@ -60,6 +61,23 @@ class Thieves {
   std::vector<std::jthread> threads_;
 };
 
+// Whether thieves take some of the memory now. The PUs of a virtual machine share a cache and the
+// way to the memory at some moments, and not at others.
+class Sharing {
+ public:
+  // pus: the victim's.
+  Sharing(Thieves& thieves, std::span<const unsigned> pus);
+  // Waits for such a moment; returns false if none came. cost: some 20 ms where one is at once.
+  bool wait(double most_seconds);
+
+ private:
+  double rate();  // of streams past the caches, on the victim's PUs
+
+  Thieves& thieves_;
+  Thieves streams_;
+  double alone_;
+};
+
 // What a theft leaves for a victim of tabane's own.
 struct Leftover {
   double amount = 0;                   // of the theft
@@ -75,6 +93,7 @@ struct Calibration {
   std::string no_memory, no_cache;  // why those could not be found; empty: they were
   // Time of a load from memory over one from the cache; null: not known, or nearly the same.
   std::optional<double> memory_over_cache;
+  std::unique_ptr<Sharing> sharing;  // null: such moments were not seen
 };
 
 double seconds_of_a_fault();  // of one small page

@@ -93,6 +93,9 @@ TEST(Calibration, MeasuresEachTheft) {
   EXPECT_EQ(found.cache.empty(), !found.no_cache.empty());
   EXPECT_GE(found.memory_over_cache.value_or(2), 2);
   EXPECT_GT(seconds_of_a_fault(), 0);
+  if (found.sharing) found.sharing->wait(0);
+  thieves.begin({.what = Resource::units});  // it has left them idle
+  EXPECT_GT(thieves.end(), 0);
 }
 
 TEST(Calibration, SaysWhatThereWasNoTimeFor) {

@@ -197,9 +197,10 @@ class WaysBuilder {
     if (divided_.impossible.empty()) {
       const double room = core::usable_memory_bytes().value_or(kMostThiefBytes) / 6;
       calculating = &hire(divided_.thieves, std::min(kMostThiefBytes, std::size_t(room)));
-      const Calibration calibration =
+      Calibration calibration =
           calibrate(*calculating, divided_.victim, subject_.topology, most_seconds, show);
       ways_.limits.memory_over_cache = calibration.memory_over_cache;
+      ways_.sharing = std::move(calibration.sharing);
       steal_bandwidth(*calculating, calibration);
       steal_cache(*calculating, calibration);
     } else {
