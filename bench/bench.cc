@@ -85,7 +85,7 @@ struct Answers {
   std::vector<std::pair<std::string, std::vector<double>>> costs;  // s per unit, ours first
 };
 
-struct Measured {
+struct MeasuredCost {
   const Contender* contender = nullptr;
   std::vector<double> cost;  // s per unit
 };
@@ -108,7 +108,7 @@ Answers answer(Question& question, const core::MeasureOptions& options) {
   const auto series = core::measure_interleaved(std::move(contenders), options);
   const auto ours = seconds_per_amount(series[0], question.ours.amount);
   answers.costs.emplace_back("tabane", ours);
-  std::map<std::string, Measured> roofs;  // by what they limit, the highest
+  std::map<std::string, MeasuredCost> roofs;  // by what they limit, the highest
   for (std::size_t i = 0; i < present.size(); ++i) {
     auto cost = seconds_per_amount(series[i + 1], present[i]->amount);
     answers.costs.emplace_back(present[i]->name, cost);
@@ -116,7 +116,7 @@ Answers answer(Question& question, const core::MeasureOptions& options) {
       answers.comparisons.push_back(compare(question, *present[i], ours, cost));
       continue;
     }
-    Measured& highest = roofs[present[i]->limits];
+    MeasuredCost& highest = roofs[present[i]->limits];
     if (!highest.contender || core::median(cost) < core::median(highest.cost)) {
       highest = {present[i], std::move(cost)};
     }

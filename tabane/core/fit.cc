@@ -11,14 +11,14 @@
 namespace tabane::core {
 namespace {
 
-struct Line {
+struct StraightLine {
   double intercept = 0, slope = 0;
   bool valid = false;
 };
 
 // Weighted least squares over the points whose indices are given.
-Line least_squares(std::span<const double> x, std::span<const double> y,
-                   std::span<const std::size_t> points, FitWeight weight) {
+StraightLine least_squares(std::span<const double> x, std::span<const double> y,
+                           std::span<const std::size_t> points, FitWeight weight) {
   double sw = 0, sx = 0, sy = 0;
   const auto w = [&](std::size_t i) {
     return weight == FitWeight::absolute ? 1.0 : 1.0 / (y[i] * y[i]);
@@ -54,7 +54,7 @@ LineFit fit_line(std::span<const double> x, std::span<const double> y, FitWeight
   if (weight == FitWeight::relative && std::ranges::any_of(y, [](double v) { return !(v > 0); })) {
     throw Error("a line with relative residuals needs positive values");
   }
-  const Line line = points.empty() ? Line{} : least_squares(x, y, points, weight);
+  const StraightLine line = points.empty() ? StraightLine{} : least_squares(x, y, points, weight);
   if (!line.valid) throw Error("a line needs at least two points with different x");
 
   LineFit fit;
@@ -73,7 +73,7 @@ LineFit fit_line(std::span<const double> x, std::span<const double> y, FitWeight
   std::vector<double> intercepts, slopes;
   for (int r = 0; r < resamples; ++r) {
     for (std::size_t& p : points) p = draw(random);
-    const Line again = least_squares(x, y, points, weight);
+    const StraightLine again = least_squares(x, y, points, weight);
     if (!again.valid) continue;  // all points drawn at one x say nothing about a slope
     intercepts.push_back(again.intercept);
     slopes.push_back(again.slope);

@@ -70,7 +70,7 @@ class NoEcho {
 };
 
 // A line in memory that is wiped, with room to see that it is too long.
-struct Line {
+struct TypedLine {
   crypto::LockedBytes<kMostBytes + 2> bytes;
   std::size_t size = 0;
   bool ended = false;
@@ -79,7 +79,7 @@ struct Line {
 };
 
 // Reads until the end of the line; what is beyond the room is dropped.
-void read_line(int terminal, Line& line) {
+void read_line(int terminal, TypedLine& line) {
   while (caught == 0) {
     std::byte byte{};
     const ssize_t got = read(terminal, &byte, 1);
@@ -100,7 +100,7 @@ void say(int terminal, std::string_view text) {
 }
 
 // Asks again after the program was stopped (Ctrl-Z) and continued.
-void ask_line(int terminal, std::string_view question, Line& line) {
+void ask_line(int terminal, std::string_view question, TypedLine& line) {
   while (!line.ended) {
     line.size = 0;
     {
@@ -124,10 +124,10 @@ Passphrase ask_passphrase(bool twice, const char* question, const char* instead)
   if (!terminal.valid()) {
     throw core::UsageError("there is no terminal to ask for a passphrase: give {}", instead);
   }
-  Line line;
+  TypedLine line;
   ask_line(terminal.get(), question, line);
   if (twice) {
-    Line again;
+    TypedLine again;
     ask_line(terminal.get(), "The same passphrase again: ", again);
     if (!std::ranges::equal(line.text(), again.text())) {
       throw core::UsageError("the two passphrases are not the same");

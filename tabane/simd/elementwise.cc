@@ -205,23 +205,23 @@ HWY_INLINE std::size_t for_pages(D d, T* to, std::size_t i, std::size_t n, const
 }
 
 // How a loop goes over whole vectors.
-struct Shape {
+struct Traversal {
   int fours = 1;        // times four vectors an iteration
   int pages = 1;        // at once
   int lines_ahead = 0;  // software prefetch of what is read; 0: none
 };
 
 // All whole vectors from element i on.
-template <Shape kShape, class D, class T, class Value, class StoreTo>
+template <Traversal kTraversal, class D, class T, class Value, class StoreTo>
 HWY_INLINE void for_vectors(D d, T* to, std::size_t i, std::size_t n, const Value& value,
                             StoreTo store) {
   const std::size_t lanes = hn::Lanes(d);
-  if constexpr (kShape.pages > 1) i = for_pages<kShape.pages>(d, to, i, n, value, store);
-  if constexpr (kShape.fours > 1) {
-    for (; i + kShape.fours * 4 * lanes <= n; i += kShape.fours * 4 * lanes) {
-      if constexpr (kShape.lines_ahead > 0)
-        value.fetch(i, kShape.fours * 4 * lanes, kShape.lines_ahead);
-      for (int four = 0; four < kShape.fours; ++four) {
+  if constexpr (kTraversal.pages > 1) i = for_pages<kTraversal.pages>(d, to, i, n, value, store);
+  if constexpr (kTraversal.fours > 1) {
+    for (; i + kTraversal.fours * 4 * lanes <= n; i += kTraversal.fours * 4 * lanes) {
+      if constexpr (kTraversal.lines_ahead > 0)
+        value.fetch(i, kTraversal.fours * 4 * lanes, kTraversal.lines_ahead);
+      for (int four = 0; four < kTraversal.fours; ++four) {
         store_four(d, to, i + four * 4 * lanes, value, store);
       }
     }
@@ -247,7 +247,7 @@ HWY_INLINE void store_parts(D d, T* to, std::size_t i, std::size_t count, const 
 
 // value(d, i): the results of elements [i, i + Lanes(d)). Whole vectors begin at the first aligned
 // element of the destination.
-template <Shape kShape, class D, class T, class Value, class StoreTo>
+template <Traversal kTraversal, class D, class T, class Value, class StoreTo>
 HWY_INLINE void for_elements(D d, T* to, std::size_t n, const Value& value, StoreTo store) {
   const std::size_t lanes = hn::Lanes(d);
   if (HWY_UNLIKELY(n < lanes)) {
@@ -258,7 +258,7 @@ HWY_INLINE void for_elements(D d, T* to, std::size_t n, const Value& value, Stor
   const std::size_t begin = misaligned_elements(to, lanes);
   const std::size_t left = (n - begin) % lanes;
   if (HWY_UNLIKELY(begin != 0)) store_parts<true, 1>(d, to, 0, begin, value);
-  for_vectors<kShape>(d, to, begin, n, value, store);
+  for_vectors<kTraversal>(d, to, begin, n, value, store);
   if (HWY_UNLIKELY(left != 0)) store_parts<false, 1>(d, to, n - left, left, value);
 }
 
@@ -282,17 +282,17 @@ HWY_INLINE void store_elements(D d, T* to, std::size_t n, const Operands<T>& in)
   }
   if (bytes <= kNear ? habits.half_vectors_near : habits.half_vectors_far) {
     const hn::Half<D> half;
-    if (bytes <= kNear) return for_elements<Shape{4}>(half, to, n, value, PlainStore());
-    return for_elements<Shape{2}>(half, to, n, value, PlainStore());
+    if (bytes <= kNear) return for_elements<Traversal{4}>(half, to, n, value, PlainStore());
+    return for_elements<Traversal{2}>(half, to, n, value, PlainStore());
   }
   if constexpr (Operation::kReads == 2) {
     if (habits.prefetch.contains(bytes))
-      return for_elements<Shape{.fours = 2, .lines_ahead = 16}>(d, to, n, value, PlainStore());
+      return for_elements<Traversal{.fours = 2, .lines_ahead = 16}>(d, to, n, value, PlainStore());
   }
 #endif
-  if (bytes <= 40 * kKiB) return for_elements<Shape{4}>(d, to, n, value, PlainStore());
-  if (bytes <= 64 * kKiB) return for_elements<Shape{1}>(d, to, n, value, PlainStore());
-  for_elements<Shape{2}>(d, to, n, value, PlainStore());
+  if (bytes <= 40 * kKiB) return for_elements<Traversal{4}>(d, to, n, value, PlainStore());
+  if (bytes <= 64 * kKiB) return for_elements<Traversal{1}>(d, to, n, value, PlainStore());
+  for_elements<Traversal{2}>(d, to, n, value, PlainStore());
 }
 
 // The same past the caches: saves reading the destination's lines before they are overwritten.
@@ -301,9 +301,9 @@ HWY_INLINE void stream_elements(D d, T* to, std::size_t n, const Operands<T>& in
   constexpr int kPages = Operation::kReads == 1 ? 8 : 4;
   const Values<Operation, T> value{in};
   if (Operation::kReads > 0 && habits().several_pages) {
-    for_elements<Shape{4, kPages}>(d, to, n, value, StreamStore());
+    for_elements<Traversal{4, kPages}>(d, to, n, value, StreamStore());
   } else {
-    for_elements<Shape{4}>(d, to, n, value, StreamStore());
+    for_elements<Traversal{4}>(d, to, n, value, StreamStore());
   }
   hwy::FlushStream();
 }

@@ -229,7 +229,7 @@ Plan plan_sizes(ProbeContext& context) {
   return plan;
 }
 
-struct Measured {
+struct LoadTimes {
   std::vector<double> ns;
   std::optional<double> cycles;  // of the core, from additions measured in turn
 };
@@ -238,7 +238,7 @@ struct Measured {
 // adds, memory may fall asleep.
 constexpr std::uint64_t kMostCycles = Chase::kLinkedAnew;
 
-Measured measure_size(Chase& chase, std::size_t size, core::MeasureOptions options) {
+LoadTimes measure_size(Chase& chase, std::size_t size, core::MeasureOptions options) {
   chase.prepare(size);
   std::vector<core::Contender> contenders = {
       {"chase", [&](std::uint64_t loads) { chase.follow(size, loads); }}};
@@ -247,7 +247,7 @@ Measured measure_size(Chase& chase, std::size_t size, core::MeasureOptions optio
     contenders.push_back(
         {"cycle", [](std::uint64_t blocks) { core::run_add_chain(blocks * kCycleAdds); }});
   const auto series = core::measure_interleaved(std::move(contenders), options);
-  Measured measured{scaled(series[0].samples, 1e9), {}};
+  LoadTimes measured{scaled(series[0].samples, 1e9), {}};
   if (in_cycles)
     measured.cycles = core::interleaved_ratio(series[0].samples, series[1].samples).value *
                       static_cast<double>(kCycleAdds);
@@ -255,12 +255,12 @@ Measured measure_size(Chase& chase, std::size_t size, core::MeasureOptions optio
 }
 
 // One kind of pages: all sizes in this pass.
-std::vector<Measured> sweep(Chase& chase, ProbeContext& context, double from, double to) {
+std::vector<LoadTimes> sweep(Chase& chase, ProbeContext& context, double from, double to) {
   const auto count = static_cast<double>(chase.sizes().size());
   core::MeasureOptions options =
       measure_options(context, 0.2 * context.budget_seconds() * (to - from) / count);
   options.min_epoch_seconds = 50e-6;
-  std::vector<Measured> points;
+  std::vector<LoadTimes> points;
   for (std::size_t size = 0; size < chase.sizes().size(); ++size) {
     context.progress(from + (to - from) * static_cast<double>(size) / count);
     points.push_back(measure_size(chase, size, options));
@@ -268,7 +268,7 @@ std::vector<Measured> sweep(Chase& chase, ProbeContext& context, double from, do
   return points;
 }
 
-Curve to_curve(std::string name, const Chase& chase, const std::vector<Measured>& points) {
+Curve to_curve(std::string name, const Chase& chase, const std::vector<LoadTimes>& points) {
   Curve curve{.name = std::move(name)};
   for (std::size_t i = 0; i < points.size(); ++i)
     add_point(curve, static_cast<double>(chase.sizes()[i]), points[i].ns);
@@ -276,11 +276,11 @@ Curve to_curve(std::string name, const Chase& chase, const std::vector<Measured>
 }
 
 void report_size(ProbeContext& context, const Probe& probe, const std::string& level,
-                 std::uint64_t bytes, const Chase& chase, const std::vector<Measured>& points,
+                 std::uint64_t bytes, const Chase& chase, const std::vector<LoadTimes>& points,
                  const Json& details) {
   const auto at = std::ranges::find(chase.sizes(), bytes);
   if (at == chase.sizes().end()) return;
-  const Measured& point = points[static_cast<std::size_t>(at - chase.sizes().begin())];
+  const LoadTimes& point = points[static_cast<std::size_t>(at - chase.sizes().begin())];
   Result result = probe.result(point.ns, details);
   result.name = probe.name + "." + level;
   result.what = fmt::format("Latency of a dependent load from {}, {}",
@@ -333,7 +333,7 @@ void run_memory_latency(const Probe& probe, ProbeContext& context) {
       context.memory().keep<Held>(kHugeChase, [&] { return huge_chase(plan.sizes); });
 
   Curves curves{{"working set", "B", true}, {"time of one dependent load", "ns", true}, {}};
-  std::vector<Measured> points = sweep(*small, context, 0, huge ? 0.5 : 1);
+  std::vector<LoadTimes> points = sweep(*small, context, 0, huge ? 0.5 : 1);
   curves.series.push_back(to_curve(base_pages(), *small, points));
   if (huge) {
     points = sweep(*huge, context, 0.5, 1);

@@ -431,36 +431,36 @@ std::optional<double> home_value(const Matrix& matrix, std::size_t row) {
   return best;
 }
 
-struct Way {
+struct NodePair {
   std::size_t row = 0, column = 0;
   double value = 0, home = 0;
   double loss = 0;  // times as dear as at home
 };
 
 // Null if no pair was measured.
-std::optional<Way> dearest_way(const Matrix& matrix) {
-  std::optional<Way> dearest;
+std::optional<NodePair> dearest_pair(const Matrix& matrix) {
+  std::optional<NodePair> dearest;
   for (std::size_t i = 0; i < matrix.rows.size(); ++i) {
     const auto home = home_value(matrix, i);
     for (std::size_t j = 0; home && j < matrix.columns.size(); ++j) {
       const auto& x = matrix.values[i][j];
       if (!x || !(*x > 0)) continue;
       const double loss = matrix.better == Better::lower ? *x / *home : *home / *x;
-      if (!dearest || loss > dearest->loss) dearest = Way{i, j, *x, *home, loss};
+      if (!dearest || loss > dearest->loss) dearest = NodePair{i, j, *x, *home, loss};
     }
   }
   return dearest;
 }
 
-std::string note_of(const Matrix& matrix, const Way& way) {
+std::string note_of(const Matrix& matrix, const NodePair& pair) {
   const std::string text =
       "Rows are where the cores are, columns where the memory is; the number in brackets is the "
       "ratio to the row's own node. ";
-  if (way.loss < 1.005) return text + "No way is dearer than the one to the own node.";
+  if (pair.loss < 1.005) return text + "No way is dearer than the one to the own node.";
   return text + fmt::format("The dearest way is {} reaching {}: {}, {:.2f} times the {} at home.",
-                            matrix.rows[way.row], matrix.columns[way.column],
-                            show(way.value, matrix.unit), way.value / way.home,
-                            show(way.home, matrix.unit));
+                            matrix.rows[pair.row], matrix.columns[pair.column],
+                            show(pair.value, matrix.unit), pair.value / pair.home,
+                            show(pair.home, matrix.unit));
 }
 
 }  // namespace
@@ -468,12 +468,12 @@ std::string note_of(const Matrix& matrix, const Way& way) {
 void describe_numa(View& view, const Record&) {
   auto& matrix = std::get<Matrix>(view.content);
   if (matrix.rows.size() * matrix.columns.size() < 2) return;
-  const auto way = dearest_way(matrix);
-  if (!way) return;
+  const auto pair = dearest_pair(matrix);
+  if (!pair) return;
   matrix.row_axis = "cores of";
   matrix.column_axis = "memory on";
   matrix.own_first = true;
-  view.note = note_of(matrix, *way);
+  view.note = note_of(matrix, *pair);
 }
 
 std::vector<Probe> numa_probes(const core::Topology& topology) {

@@ -88,16 +88,16 @@ void read_whole(const Descriptor& file, std::byte* bytes, std::size_t size,
     throw core::Error(path + ": became shorter while it was read");
 }
 
-enum class Way { decrypt, encrypt };  // as OpenSSL counts them
+enum class Direction { decrypt, encrypt };  // as OpenSSL counts them
 
 // Returns the size with padding, or without. out: has room for a block more than `size`.
-std::size_t apply_cipher(Way way, const std::byte* in, std::size_t size, std::byte* out,
+std::size_t apply_cipher(Direction direction, const std::byte* in, std::size_t size, std::byte* out,
                          const FolderKey& key) {
   const std::unique_ptr<EVP_CIPHER_CTX, void (*)(EVP_CIPHER_CTX*)> context(EVP_CIPHER_CTX_new(),
                                                                            EVP_CIPHER_CTX_free);
   bool done = context && EVP_CipherInit_ex(context.get(), EVP_aes_128_cbc(), nullptr,
                                            as_unsigned(key.key.data()), as_unsigned(key.iv.data()),
-                                           static_cast<int>(way)) == 1;
+                                           static_cast<int>(direction)) == 1;
   // EVP counts in int: larger files go in pieces.
   constexpr std::size_t kPiece = std::size_t{1} << 30;
   std::byte* to = out;
@@ -112,7 +112,8 @@ std::size_t apply_cipher(Way way, const std::byte* in, std::size_t size, std::by
   return static_cast<std::size_t>(to - out + written);
 }
 
-void convert_file(Way way, const std::string& in, const std::string& out, const FolderKey& key) {
+void convert_file(Direction direction, const std::string& in, const std::string& out,
+                  const FolderKey& key) {
   Descriptor input = open_input(in);
   const std::size_t size = size_of(input, in);
   // From malloc, as the report's C program has it, and not touched.
@@ -120,7 +121,7 @@ void convert_file(Way way, const std::string& in, const std::string& out, const 
   read_whole(input, before.get(), size, in);
   input.reset();
   const auto after = std::make_unique_for_overwrite<std::byte[]>(size + kBlockBytes);
-  const std::size_t new_size = apply_cipher(way, before.get(), size, after.get(), key);
+  const std::size_t new_size = apply_cipher(direction, before.get(), size, after.get(), key);
   core::write_all(create_output(out).get(), after.get(), new_size, out);
 }
 
@@ -149,7 +150,8 @@ void encrypt_file_without(Without what, const std::string& in, const std::string
   }
   std::size_t sealed_size = 0;
   if (what < Without::chain) {
-    sealed_size = apply_cipher(Way::encrypt, mine.plain.data(), size, mine.sealed.data(), key);
+    sealed_size =
+        apply_cipher(Direction::encrypt, mine.plain.data(), size, mine.sealed.data(), key);
   } else if (what == Without::chain) {
     encrypt_as_chains(mine, size);
   }
@@ -193,7 +195,7 @@ void encrypt_folder(const std::string& in, const std::string& out, const FolderK
                     unsigned threads, Schedule schedule, Without without, KeptBuffers* kept) {
   for_each_file(in, threads, schedule, [&](int thread, const std::string& name) {
     const std::string from = in + "/" + name, to = out + "/" + name;
-    if (without == Without::nothing) return convert_file(Way::encrypt, from, to, key);
+    if (without == Without::nothing) return convert_file(Direction::encrypt, from, to, key);
     encrypt_file_without(without, from, to, key, kept->largest,
                          kept->threads[static_cast<std::size_t>(thread)]);
   });
@@ -202,7 +204,7 @@ void encrypt_folder(const std::string& in, const std::string& out, const FolderK
 void decrypt_folder(const std::string& in, const std::string& out, const FolderKey& key,
                     unsigned threads) {
   for_each_file(in, threads, Schedule::fixed, [&](int, const std::string& name) {
-    convert_file(Way::decrypt, in + "/" + name, out + "/" + name, key);
+    convert_file(Direction::decrypt, in + "/" + name, out + "/" + name, key);
   });
 }
 

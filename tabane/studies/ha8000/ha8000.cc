@@ -28,14 +28,14 @@ constexpr About kAboutHa8000 = {
 
 using Chain = double (*)(std::uint64_t, double);
 
-struct Level {
+struct OptimisationLevel {
   const char* name;
   Chain add, multiply;
 };
 
-constexpr Level kLevels[] = {{"O0", add_chain<0>, multiply_chain<0>},
-                             {"O1", add_chain<1>, multiply_chain<1>},
-                             {"O2", add_chain<2>, multiply_chain<2>}};
+constexpr OptimisationLevel kLevels[] = {{"O0", add_chain<0>, multiply_chain<0>},
+                                         {"O1", add_chain<1>, multiply_chain<1>},
+                                         {"O2", add_chain<2>, multiply_chain<2>}};
 
 const char* compiler() {
 #if defined(__clang__)
@@ -54,8 +54,8 @@ std::vector<std::vector<double>> cycles_per_iteration(bool quick) {
   const auto add = [&](Chain chain) {
     contenders.push_back({"chain", [=](std::uint64_t n) { core::keep(chain(n, start)); }});
   };
-  for (const Level& level : kLevels) add(level.add);
-  for (const Level& level : kLevels) add(level.multiply);
+  for (const OptimisationLevel& level : kLevels) add(level.add);
+  for (const OptimisationLevel& level : kLevels) add(level.multiply);
   contenders.push_back({"cycles", [](std::uint64_t n) { core::run_add_chain(n * 64); }});
   const auto series =
       core::measure_interleaved(std::move(contenders), {.budget_seconds = quick ? 0.03 : 0.2});
@@ -71,7 +71,8 @@ void show_clocks(const StudyViews& views, Record& record,
   Rows rows{{"optimisation", "a + a here", "a * a here", "a + a, gcc, HA8000", "a * a, gcc, HA8000",
              "a + a, icc, HA8000", "a * a, icc, HA8000"},
             {}};
-  for (const Level& level : kLevels) rows.rows.push_back({fmt::format("-{}", level.name)});
+  for (const OptimisationLevel& level : kLevels)
+    rows.rows.push_back({fmt::format("-{}", level.name)});
   Bars bars{.unit = "cycles", .bars = {}, .clustered = true};
   double last = 0;
   for (std::size_t i = 0; i < cycles.size(); ++i) {

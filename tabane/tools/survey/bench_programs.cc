@@ -148,16 +148,16 @@ std::vector<Program> independent_programs(const core::Topology& topology, const 
 }
 
 std::vector<Program> likwid_programs(const core::Topology& topology, const lab::Record& survey) {
-  struct Kernel {
+  struct LikwidKernel {
     std::string likwid, in_memory, survey;
   };
-  const Kernel kernels[] = {{"load", "load", "read"},
-                            {"store", "store_mem", "set"},
-                            {"copy", "copy_mem", "copy"},
-                            {"stream", "stream_mem", "triad"}};
+  const LikwidKernel kernels[] = {{"load", "load", "read"},
+                                  {"store", "store_mem", "set"},
+                                  {"copy", "copy_mem", "copy"},
+                                  {"stream", "stream_mem", "triad"}};
   std::vector<Program> programs;
   for (const lab::MemoryLevel& level : lab::memory_levels(topology)) {
-    for (const Kernel& kernel : kernels) {
+    for (const LikwidKernel& kernel : kernels) {
       const std::string result =
           fmt::format("memory.bandwidth.{}.{}.core", kernel.survey, level.name);
       const lab::Result* figure = survey.find(result);

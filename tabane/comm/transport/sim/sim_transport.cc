@@ -52,7 +52,7 @@ struct Place {
                .path = {}});
   }
   Message take(int from, const Label& label) const {
-    Receive receive{group->id, from, label, {}};
+    PendingReceive receive{group->id, from, label, {}};
     world.begin(self(), receive);
     world.finish(self(), *group, receive);
     return std::move(*receive.message);
@@ -100,7 +100,7 @@ class SimReceive : public Pending {
 
  private:
   Place place_;
-  Receive receive_;
+  PendingReceive receive_;
   std::span<std::byte> into_;
   bool complete_ = false;
 };

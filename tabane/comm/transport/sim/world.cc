@@ -24,7 +24,7 @@ bool fits(int group, int from, const Label& label, const Message& message) {
   if (from != any_source && from != message.arrival.source) return false;
   return label.tag == any_tag ? message.arrival.tag >= 0 : label.tag == message.arrival.tag;
 }
-bool fits(const Receive& receive, const Message& message) {
+bool fits(const PendingReceive& receive, const Message& message) {
   return fits(receive.group, receive.from, receive.label, message);
 }
 
@@ -256,10 +256,10 @@ void World::put(Rank& self, int to, Message message) {
   self.account(Activity::wait);
   message.path = self.path;
   const double at = message.at;
-  const Receive* taken_by = nullptr;
+  const PendingReceive* taken_by = nullptr;
   // With a receive from any source, the order of arrival decides, which is not known yet.
   if (receiver.receives_from_any == 0) {
-    const auto found = std::ranges::find_if(receiver.receives, [&](const Receive* one) {
+    const auto found = std::ranges::find_if(receiver.receives, [&](const PendingReceive* one) {
       return !one->message && fits(*one, message);
     });
     if (found != receiver.receives.end()) {
@@ -272,7 +272,7 @@ void World::put(Rank& self, int to, Message message) {
   if (is_awaited || receiver.wakes_for_any) wake(receiver, at);
 }
 
-void World::begin(Rank& self, Receive& receive) {
+void World::begin(Rank& self, PendingReceive& receive) {
   throw_if_failed();
   self.receives.push_back(&receive);
   if (receive.from == any_source) ++self.receives_from_any;
@@ -284,7 +284,7 @@ void World::begin(Rank& self, Receive& receive) {
   self.arrived.erase(found);
 }
 
-void World::cancel(Rank& self, Receive& receive) {
+void World::cancel(Rank& self, PendingReceive& receive) {
   if (std::erase(self.receives, &receive) == 0 || receive.from != any_source) return;
   if (--self.receives_from_any == 0) match_arrived(self, kNever);
 }
@@ -299,8 +299,9 @@ void World::match_arrived(Rank& self, double until) {
     return std::make_pair(a->at, a->arrival.source) < std::make_pair(b->at, b->arrival.source);
   });
   for (const auto& message : due) {
-    const auto found = std::ranges::find_if(
-        self.receives, [&](const Receive* one) { return !one->message && fits(*one, *message); });
+    const auto found = std::ranges::find_if(self.receives, [&](const PendingReceive* one) {
+      return !one->message && fits(*one, *message);
+    });
     if (found == self.receives.end()) continue;
     (*found)->message = std::move(*message);
     self.arrived.erase(message);
@@ -313,13 +314,13 @@ double World::next_event(const Rank& self) const {
     if (message.at > self.now) next = std::min(next, message.at);
   };
   for (const Message& message : self.arrived) consider(message);
-  for (const Receive* receive : self.receives) {
+  for (const PendingReceive* receive : self.receives) {
     if (receive->message) consider(*receive->message);
   }
   return next;
 }
 
-void World::wait(Rank& self, const Awaited& awaited, bool all_events, const Receive* receive,
+void World::wait(Rank& self, const Awaited& awaited, bool all_events, const PendingReceive* receive,
                  const std::function<bool(bool)>& ready) {
   for (;;) {
     const bool all = all_events || self.receives_from_any > 0 || self.backgrounds.progresses();
@@ -346,7 +347,7 @@ void World::wait(Rank& self, const Awaited& awaited, bool all_events, const Rece
   }
 }
 
-void World::finish(Rank& self, const GroupState& group, Receive& receive) {
+void World::finish(Rank& self, const GroupState& group, PendingReceive& receive) {
   try {
     wait(self, {&group, receive.from, receive.label.tag}, false, &receive, [&](bool at_once) {
       return receive.message && (!at_once || receive.message->at <= self.now);
@@ -383,7 +384,7 @@ void World::look(Rank& self) {
   }
 }
 
-bool World::is_there(Rank& self, const GroupState& group, const Receive& receive) {
+bool World::is_there(Rank& self, const GroupState& group, const PendingReceive& receive) {
   if (!receive.message || !is_free(receive.label.tag)) look(self);
   if (receive.message) return receive.message->at <= self.now;
   throw_if_in_vain(self, {&group, receive.from, receive.label.tag});

@@ -47,7 +47,7 @@ struct Message {
 };
 
 // A receive that has not ended.
-struct Receive {
+struct PendingReceive {
   int group = 0;
   int from = 0;
   Label label;
@@ -123,12 +123,12 @@ class World {
 
     std::unique_ptr<Fiber> fiber;
     State state = State::ready;
-    double next = 0;                   // when it goes on, if it is in the queue
-    bool wakes_for_any = false;        // waiting: for whatever message comes
-    const Receive* receive = nullptr;  // waiting for this one
+    double next = 0;                          // when it goes on, if it is in the queue
+    bool wakes_for_any = false;               // waiting: for whatever message comes
+    const PendingReceive* receive = nullptr;  // waiting for this one
     const Awaited* awaited = nullptr;
-    std::list<Message> arrived;      // no receive is for them yet
-    std::vector<Receive*> receives;  // in the order in which they were begun
+    std::list<Message> arrived;             // no receive is for them yet
+    std::vector<PendingReceive*> receives;  // in the order in which they were begun
     int receives_from_any = 0;
     // Of the messages that it has sent, by group and receiver: when the last one is there.
     std::map<std::pair<int, int>, double> last_arrivals;
@@ -146,17 +146,17 @@ class World {
 
   // Sends it to a rank of the world. Messages of one pair arrive in order, whatever their sizes.
   void put(Rank& self, int to, Message message);
-  void begin(Rank& self, Receive& receive);
-  void cancel(Rank& self, Receive& receive);
+  void begin(Rank& self, PendingReceive& receive);
+  void cancel(Rank& self, PendingReceive& receive);
   // Waits until the message is there, and takes the receive from the list. throws, all that follow:
   // core::LostError.
-  void finish(Rank& self, const GroupState& group, Receive& receive);
+  void finish(Rank& self, const GroupState& group, PendingReceive& receive);
   // Whether its message is there. cost: that of a look.
-  bool is_there(Rank& self, const GroupState& group, const Receive& receive);
+  bool is_there(Rank& self, const GroupState& group, const PendingReceive& receive);
   const Message* find(Rank& self, const GroupState& group, int from, const Label& label);
   // Waits for a change until ready(all_events), which is asked at the least clock if all events
   // count.
-  void wait(Rank& self, const Awaited& awaited, bool all_events, const Receive* receive,
+  void wait(Rank& self, const Awaited& awaited, bool all_events, const PendingReceive* receive,
             const std::function<bool(bool)>& ready);
   // Ends the wait of a rank.
   void wake(Rank& one, double at);
@@ -167,7 +167,7 @@ class World {
 
  private:
   using State = Rank::State;
-  struct Failure {
+  struct FailedRank {
     int rank;  // -1: ranks wait for each other
     std::string text;
     std::exception_ptr thrown;
@@ -205,7 +205,7 @@ class World {
   int groups_ = 0;
   std::shared_ptr<GroupState> all_;
   std::map<std::pair<int, std::vector<int>>, Forming> forming_;  // by parent and members
-  std::optional<Failure> failure_;
+  std::optional<FailedRank> failure_;
   SimulatedRun* run_ = nullptr;  // what is to be filled
   std::function<void()> check_;
   std::uint64_t checks_ = 0;

@@ -109,11 +109,11 @@ namespace ping_pong {
 
 constexpr int kRoundTrips = 2000;  // of one sample
 
-struct alignas(256) Line {  // no neighbour shares it, and none is fetched with it
+struct alignas(256) CacheLine {  // no neighbour shares it, and none is fetched with it
   std::atomic<int> count{0};
 };
 
-void take_turns(Line& line, int self) {
+void take_turns(CacheLine& line, int self) {
   for (int mine = self; mine < 2 * kRoundTrips; mine += 2) {
     int expected = mine;
     while (!line.count.compare_exchange_strong(expected, mine + 1)) expected = mine;
@@ -121,7 +121,7 @@ void take_turns(Line& line, int self) {
 }
 
 void tell(const truth::Arguments& arguments) {
-  static Line line;
+  static CacheLine line;
   std::vector<double> halves;
   for (std::size_t b = 1; b < arguments.pus.size(); ++b) {
     for (std::size_t a = 0; a < b; ++a) {
