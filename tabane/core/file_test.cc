@@ -7,11 +7,10 @@
 
 #include <cerrno>
 #include <csignal>
-#include <functional>
 #include <thread>
 
-#include "tabane/core/error.h"
 #include "tabane/core/temporary_file.h"
+#include "tabane/core/text_of_error_test.h"
 
 namespace tabane::core {
 namespace {
@@ -23,15 +22,6 @@ class Files : public testing::Test {
  private:
   const ScratchFolder folder_{"tabane-test"};
 };
-
-int code_of(const std::function<void()>& action) {
-  try {
-    action();
-  } catch (const SystemError& error) {
-    return error.code();
-  }
-  return 0;
-}
 
 int open_descriptors() {
   int count = 0;

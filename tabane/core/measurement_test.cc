@@ -5,16 +5,10 @@
 #include <set>
 #include <stdexcept>
 
+#include "tabane/core/manual_clock_test.h"
+
 namespace tabane::core {
 namespace {
-
-// A clock that a test moves.
-class HandClock : public Clock {
- public:
-  double now() override { return seconds; }
-  double step() const override { return 1e-9; }
-  double seconds = 0;
-};
 
 struct Runs {
   std::vector<std::size_t> order;
@@ -25,11 +19,11 @@ struct Runs {
 // Each sample takes a second.
 Runs run(std::size_t contenders, const Effort& effort) {
   Runs runs;
-  HandClock clock;
+  ManualClock clock;
   runs.end = in_rounds(
       contenders, effort, clock, 0,
       [&](std::size_t i) {
-        clock.seconds += 1;
+        clock.advance(1);
         runs.order.push_back(i);
         return static_cast<int>(i);
       },
@@ -62,7 +56,7 @@ TEST(InRounds, BeginsNoRoundAfterTheMostSecondsNotEvenOneOfTheFewest) {
 }
 
 TEST(InRounds, EndsWhenItIsEnough) {
-  HandClock clock;
+  ManualClock clock;
   int kept = 0;
   const RoundsEnd end = in_rounds(
       1, {.fewest = 2}, clock, 0, [](std::size_t) { return 0; },
@@ -72,7 +66,7 @@ TEST(InRounds, EndsWhenItIsEnough) {
 }
 
 TEST(InRounds, KeepsWholeRoundsOnlyWhenASampleThrows) {
-  HandClock clock;
+  ManualClock clock;
   int taken = 0, kept = 0;
   const auto take = [&](std::size_t) {
     if (++taken == 6) throw std::runtime_error("stopped");
@@ -82,17 +76,6 @@ TEST(InRounds, KeepsWholeRoundsOnlyWhenASampleThrows) {
                std::runtime_error);
   EXPECT_EQ(kept, 1);
 }
-
-// A clock that only moves when the work says so: no test sleeps or depends on the machine.
-class ManualClock : public Clock {
- public:
-  double now() override { return now_; }
-  double step() const override { return 1e-9; }
-  void advance(double seconds) { now_ += seconds; }
-
- private:
-  double now_ = 0;
-};
 
 TEST(Measure, GrowsTheEpochToAThousandStepsOfTheClock) {
   ManualClock clock;

@@ -19,7 +19,6 @@
 #include <optional>
 #include <thread>
 
-#include "tabane/core/error.h"
 #include "tabane/core/files_test.h"
 #include "tabane/core/text_of_error_test.h"
 
@@ -66,15 +65,6 @@ class TemporaryDirectory : public testing::Test {
   SharedDescriptor directory_;
   struct stat source_ {};
 };
-
-int code_of(const std::function<void()>& action) {
-  try {
-    action();
-  } catch (const SystemError& error) {
-    return error.code();
-  }
-  return 0;
-}
 
 using OutputFileIn = TemporaryDirectory;
 

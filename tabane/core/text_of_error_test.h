@@ -18,4 +18,15 @@ std::string text_of_error(F&& f) {
   return {};
 }
 
+// Returns the errno of the SystemError that f throws; 0 if it throws nothing.
+template <class F>
+int code_of(F&& f) {
+  try {
+    f();
+  } catch (const SystemError& error) {
+    return error.code();
+  }
+  return 0;
+}
+
 }  // namespace tabane::core

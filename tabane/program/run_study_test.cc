@@ -89,11 +89,16 @@ TEST(CommandLine, RepeatsWhatIsNoListAndEndsWithTheCommand) {
             "tune --vary a=1,2 --vary b=3 -- sh -c 'echo a b'");
 }
 
-TEST(ResultLine, ShowsValueSpreadAndShareOfTheLimit) {
+lab::Result figure(const char* name, const char* unit, lab::Better better = lab::Better::higher) {
   lab::Result result;
-  result.name = "simd.dot.l1";
-  result.unit = "FLOP/s";
-  result.better = lab::Better::higher;
+  result.name = name;
+  result.unit = unit;
+  result.better = better;
+  return result;
+}
+
+TEST(ResultLine, ShowsValueSpreadAndShareOfTheLimit) {
+  lab::Result result = figure("simd.dot.l1", "FLOP/s");
   result.limit = lab::Limit{2e10, "peak"};
   lab::set_samples(result, std::vector<double>(6, 1.9e10));
   EXPECT_EQ(result_line(result),
@@ -101,10 +106,7 @@ TEST(ResultLine, ShowsValueSpreadAndShareOfTheLimit) {
 }
 
 TEST(ResultLine, KeepsADigitOfASmallShare) {
-  lab::Result result;
-  result.name = "fork.rate";
-  result.unit = "1/s";
-  result.better = lab::Better::higher;
+  lab::Result result = figure("fork.rate", "1/s");
   result.limit = lab::Limit{1000, "peak"};
   result.value = 3;
   EXPECT_TRUE(result_line(result).ends_with(" 0.3 % of limit")) << result_line(result);
@@ -113,10 +115,7 @@ TEST(ResultLine, KeepsADigitOfASmallShare) {
 }
 
 TEST(ResultLine, GivesTheIntervalOfAShareAndNamesARoofThatIsTooLow) {
-  lab::Result result;
-  result.name = "simd.axpy.l2";
-  result.unit = "FLOP/s";
-  result.better = lab::Better::higher;
+  lab::Result result = figure("simd.axpy.l2", "FLOP/s");
   lab::set_samples(result, {90, 92, 94, 96, 98, 100});
   lab::set_limit(result, "in turn", std::vector<double>(6, 100.0));
   EXPECT_TRUE(result_line(result).ends_with("95 % of limit ± 5")) << result_line(result);
@@ -126,10 +125,7 @@ TEST(ResultLine, GivesTheIntervalOfAShareAndNamesARoofThatIsTooLow) {
 }
 
 TEST(ResultLine, ShowsATimeAsAMultipleOfItsLimit) {
-  lab::Result result;
-  result.name = "comm.latency";
-  result.unit = "s";
-  result.better = lab::Better::lower;
+  lab::Result result = figure("comm.latency", "s", lab::Better::lower);
   lab::set_samples(result, std::vector<double>(6, 80e-9));
   result.limit = lab::Limit{50e-9, "a cache line"};
   EXPECT_TRUE(result_line(result).ends_with(" 1.60 × the limit")) << result_line(result);

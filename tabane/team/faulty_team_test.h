@@ -7,6 +7,7 @@
 
 #include <exception>
 #include <functional>
+#include <stdexcept>
 #include <string>
 
 #include "tabane/team/leftovers_test.h"
@@ -27,6 +28,19 @@ inline bool holds(const std::exception& error, const std::string& part) {
   signal(signal_number, SIG_DFL);
   raise(signal_number);
   wait_forever();
+}
+
+inline void expect_to_tell_the_task_that_throws(Team& team) {
+  try {
+    team.map<int>(100, [](std::size_t i) -> int {
+      if (i == 17) throw std::runtime_error("no seventeen");
+      return 0;
+    });
+    FAIL() << "nothing was thrown";
+  } catch (const TaskError& error) {
+    EXPECT_EQ(error.task(), 17u);
+    EXPECT_STREQ(error.what(), "task 17 failed: no seventeen");
+  }
 }
 
 class FaultyTeam : public LeavesNothing {

@@ -22,16 +22,7 @@ namespace {
 
 TEST_F(FaultyTeam, TellsTheTaskAndTheMessageOfAnException) {
   Team team({.processes = 2, .threads = 2});
-  try {
-    team.map<int>(100, [](std::size_t i) -> int {
-      if (i == 17) throw std::runtime_error("no seventeen");
-      return 0;
-    });
-    FAIL() << "nothing was thrown";
-  } catch (const TaskError& error) {
-    EXPECT_EQ(error.task(), 17u);
-    EXPECT_STREQ(error.what(), "task 17 failed: no seventeen");
-  }
+  expect_to_tell_the_task_that_throws(team);
   EXPECT_THROW(team.map<std::string>(9, [](std::size_t) -> std::string { throw 5; }), TaskError);
   EXPECT_THROW(team.run([] { throw 5; }), TaskError);
 }

@@ -11,6 +11,7 @@
 #include <thread>
 
 #include "tabane/core/binding.h"
+#include "tabane/team/faulty_team_test.h"
 
 namespace tabane::team {
 namespace {
@@ -117,16 +118,7 @@ TEST(ThreadTeam, ReducesStringsAndMaps) {
 
 TEST(ThreadTeam, TellsTheTaskAndTheMessageOfAnException) {
   Team team({.processes = 1, .threads = 2});
-  try {
-    team.map<int>(100, [](std::size_t i) -> int {
-      if (i == 17) throw std::runtime_error("no seventeen");
-      return 0;
-    });
-    FAIL() << "nothing was thrown";
-  } catch (const TaskError& error) {
-    EXPECT_EQ(error.task(), 17u);
-    EXPECT_STREQ(error.what(), "task 17 failed: no seventeen");
-  }
+  expect_to_tell_the_task_that_throws(team);
   EXPECT_EQ(team.map<int>(2, [](std::size_t) { return 1; }), (std::vector<int>{1, 1}));
 }
 

@@ -113,13 +113,16 @@ Definition define_count() {
           [options](const Given&) { return run_count(*options); }};
 }
 
-void run_decrypt(const StepOptions& options) {
+int run_decrypt(const StepOptions& options) {
   make_memory_unreadable();
   options.output.check();
   const DecryptedAnswer done =
       decrypt_answer(options.client, options.server, options.workers.threads);
-  if (done.next.candidates == 0) return options.output.write(done.result);
-  if (!options.output.quiet) fmt::print("{}", text_of(done.next, options));
+  if (done.next.candidates == 0)
+    options.output.write(done.result);
+  else if (!options.output.quiet)
+    fmt::print("{}", text_of(done.next, options));
+  return kOk;
 }
 
 Definition define_decrypt() {
@@ -127,10 +130,7 @@ Definition define_decrypt() {
   return {table({options->client_row("The folder with the secret key"),
                  options->server_row("The folder with the answer"), threads_row(options->workers)},
                 options->output.rows()),
-          [options](const Given&) {
-            run_decrypt(*options);
-            return kOk;
-          }};
+          [options](const Given&) { return run_decrypt(*options); }};
 }
 
 }  // namespace

@@ -53,7 +53,7 @@ std::vector<std::string> page_names(const std::vector<std::string>& files) {
   return names;
 }
 
-void run(const ReportOptions& options) {
+int run(const ReportOptions& options) {
   std::error_code ignored;
   const bool one = options.files.size() == 1 && !fs::is_directory(options.output, ignored);
   const bool to_stdout =
@@ -70,11 +70,13 @@ void run(const ReportOptions& options) {
   for (const std::string& file : options.files) records.push_back(read_record(file));
   if (to_stdout) {
     std::fputs(page_of(records.front()).c_str(), stdout);
-    return;
+  } else if (one) {
+    write_page(records.front(), output);
+  } else {
+    const auto names = page_names(options.files);
+    for (std::size_t i = 0; i < records.size(); ++i) write_page(records[i], output / names[i]);
   }
-  if (one) return write_page(records.front(), output);
-  const auto names = page_names(options.files);
-  for (std::size_t i = 0; i < records.size(); ++i) write_page(records[i], output / names[i]);
+  return kOk;
 }
 
 Definition define() {
@@ -83,10 +85,7 @@ Definition define() {
            {"-o,--output FILE|DIR", &options->output,
             "Write the page to FILE (default report.html; - for stdout), or the pages of several "
             "records into the directory DIR"}},
-          [options](const Given&) {
-            run(*options);
-            return kOk;
-          }};
+          [options](const Given&) { return run(*options); }};
 }
 
 }  // namespace

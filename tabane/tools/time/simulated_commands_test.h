@@ -5,20 +5,10 @@
 #include <random>
 #include <string>
 
-#include "tabane/core/clock.h"
+#include "tabane/core/manual_clock_test.h"
 #include "tabane/tools/time/time.h"
 
 namespace tabane::lab {
-
-class ManualClock : public core::Clock {
- public:
-  double now() override { return now_; }
-  double step() const override { return 1e-9; }
-  void advance(double seconds) { now_ += seconds; }
-
- private:
-  double now_ = 0;
-};
 
 // Bursts and pauses of random lengths; what runs in a burst takes longer.
 class SimulatedMachine {
@@ -26,7 +16,7 @@ class SimulatedMachine {
   explicit SimulatedMachine(std::uint32_t seed, double noise = 0.05, double slower = 1)
       : random_(seed), noise_(noise), slower_(slower) {}
 
-  ManualClock clock;
+  core::ManualClock clock;
 
   ChildRun run(double seconds) {
     while (clock.now() >= change_) {

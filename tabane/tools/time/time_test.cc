@@ -123,7 +123,7 @@ TEST(TimeInTurn, MakesASampleOfSeveralRuns) {
 }
 
 TEST(TimeInTurn, EndsWithACommandThatFails) {
-  ManualClock clock;
+  core::ManualClock clock;
   const TimeContender fails{.name = "it", .factors = {{kCommandFactor, "it"}}, .run = [](double) {
                               return ChildRun{.seconds = 1, .exit_code = 3, .errors = "why\n"};
                             }};
@@ -142,7 +142,7 @@ TEST(TimeInTurn, EndsWithACommandThatFails) {
 }
 
 TEST(TimeInTurn, GivesEachCommandTenTimesItsFirstRun) {
-  ManualClock clock;
+  core::ManualClock clock;
   std::vector<double> limits;
   const auto command = [&](double seconds) {
     return TimeContender{

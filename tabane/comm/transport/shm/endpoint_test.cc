@@ -149,6 +149,21 @@ TEST(Endpoint, WaitsForACopyThatIsBeingMadeWhenItsSenderHearsOfALoss) {
   EXPECT_LT(complete, 400);
 }
 
+// Sends bytes that the receive takes. Returns how they went: d(irectly) or through b(locks).
+char exchange(Endpoint& sender, const std::vector<std::byte>& bytes, Endpoint& receiver,
+              OpenReceive& receive) {
+  Send send;
+  send.to = 1;
+  send.envelope = {.tag = 1, .bytes = bytes.size()};
+  send.bytes = bytes.data();
+  sender.start(send);
+  const char way = send.record >= 0 ? 'd' : 'b';
+  receive->tag = 1;
+  receive.start();
+  while (!sender.test(send) || !receive->complete) receiver.progress(false);
+  return way;
+}
+
 // A copy straight from the sender may be the cheaper way into a buffer, blocks are the cheaper way
 // to a view.
 TEST(Endpoint, SendsLargeMessagesAsTheReceiverTakesThem) {
@@ -160,18 +175,10 @@ TEST(Endpoint, SendsLargeMessagesAsTheReceiverTakesThem) {
   std::vector<std::byte> into(bytes.size());
   std::string ways;
   for (const bool keeps : {false, true, true, false, false}) {
-    Send send;
-    send.to = 1;
-    send.envelope = {.tag = 1, .bytes = bytes.size()};
-    send.bytes = bytes.data();
-    sender.start(send);
-    ways += send.record >= 0 ? 'd' : 'b';
     OpenReceive receive(receiver);
-    receive->tag = 1;
     receive->keeps = keeps;
     receive->into = into;
-    receive.start();
-    while (!sender.test(send) || !receive->complete) receiver.progress(false);
+    ways += exchange(sender, bytes, receiver, receive);
     if (!keeps) {
       EXPECT_EQ(into, bytes);
     }
@@ -182,7 +189,7 @@ TEST(Endpoint, SendsLargeMessagesAsTheReceiverTakesThem) {
   EXPECT_EQ(ways, "ddbbd") << "each message goes as the one before was taken";
 }
 
-// Which way messages go, one after the other: d(irectly) or through b(locks).
+// Which way messages go, one after the other.
 std::string ways_of(std::size_t size, Way chosen) {
   World world(plan_memory(2, 0), 2);
   for (const int rank : {0, 1}) world.enter(rank);
@@ -192,17 +199,9 @@ std::string ways_of(std::size_t size, Way chosen) {
   std::string ways;
   for (int i = 0; i < 4; ++i) {
     choose_way(world, chosen);
-    Send send;
-    send.to = 1;
-    send.envelope = {.tag = 1, .bytes = size};
-    send.bytes = bytes.data();
-    sender.start(send);
-    ways += send.record >= 0 ? 'd' : 'b';
     OpenReceive receive(receiver);
-    receive->tag = 1;
     receive->into = into;
-    receive.start();
-    while (!sender.test(send) || !receive->complete) receiver.progress(false);
+    ways += exchange(sender, bytes, receiver, receive);
     EXPECT_EQ(into, bytes);
   }
   return ways;

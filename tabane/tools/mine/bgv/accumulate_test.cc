@@ -35,17 +35,30 @@ struct OwnedOperands {
   Words a0, a1, b0, b1;
 };
 
+struct OwnedFactors {
+  OwnedFactors(std::size_t n, std::uint64_t p) {
+    for (std::uint64_t k = 0; k < 5; ++k) operands.emplace_back(n, p, 10 * k);
+    for (const OwnedOperands& each : operands) all.push_back(each.factors());
+  }
+  // Of elements first to last - 1.
+  OwnedSums reference(std::size_t n, std::size_t first, std::size_t last) const {
+    OwnedSums sums(n);
+    for (const FactorResidues& each : all) accumulate_reference(each, first, last, sums.sums());
+    return sums;
+  }
+  std::vector<OwnedOperands> operands;
+  std::vector<FactorResidues> all;
+};
+
 constexpr std::uint64_t kLargest = (std::uint64_t{1} << 50) - 27;
+constexpr std::uint64_t kPrimes[] = {2, 65537, kLargest};
 
 TEST(BgvAccumulate, EveryTargetGivesTheReferencesSums) {
   const std::size_t n = 64;
-  for (const std::uint64_t p : {std::uint64_t{2}, std::uint64_t{65537}, kLargest}) {
-    std::vector<OwnedOperands> operands;
-    std::vector<FactorResidues> factors;
-    for (std::uint64_t k = 0; k < 5; ++k) operands.emplace_back(n, p, 10 * k);
-    for (const OwnedOperands& each : operands) factors.push_back(each.factors());
-    OwnedSums expected(n);
-    for (const FactorResidues& each : factors) accumulate_reference(each, 8, 56, expected.sums());
+  for (const std::uint64_t p : kPrimes) {
+    const OwnedFactors owned(n, p);
+    const std::vector<FactorResidues>& factors = owned.all;
+    const OwnedSums expected = owned.reference(n, 8, 56);
     on_every_target([&] {
       OwnedSums sums(n);
       for (const FactorResidues& each : factors) accumulate(each, 8, 56, sums.sums());
@@ -56,13 +69,10 @@ TEST(BgvAccumulate, EveryTargetGivesTheReferencesSums) {
 
 TEST(BgvAccumulate, PackedProductsAreTheSame) {
   const std::size_t n = 24;
-  for (const std::uint64_t p : {std::uint64_t{2}, std::uint64_t{65537}, kLargest}) {
-    std::vector<OwnedOperands> operands;
-    std::vector<FactorResidues> factors;
-    for (std::uint64_t k = 0; k < 5; ++k) operands.emplace_back(n, p, 10 * k);
-    for (const OwnedOperands& each : operands) factors.push_back(each.factors());
-    OwnedSums expected(n);
-    for (const FactorResidues& each : factors) accumulate_reference(each, 8, n, expected.sums());
+  for (const std::uint64_t p : kPrimes) {
+    const OwnedFactors owned(n, p);
+    const std::vector<FactorResidues>& factors = owned.all;
+    const OwnedSums expected = owned.reference(n, 8, n);
     on_every_target([&] {
       if (!has_packed()) return;
       // Two groups of 8 from the second on: [group][factor].
