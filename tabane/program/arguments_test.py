@@ -38,44 +38,6 @@ class Sentence(Case):
         self.assertEqual(result.returncode, 2)
         self.assertIn("nnnn", result.stderr)
 
-    def test_names_what_is_wrong_and_what_is_legal(self):
-        for arguments, sentence in (
-                ("surevy", "there is no 'surevy' (did you mean survey?)"),
-                ("nothing", "there is no 'nothing'; legal are survey, compare"),
-                ("study", "NAME is missing; legal are aes-folder"),
-                ("study ha9000", "there is no 'ha9000' (did you mean ha8000?)"),
-                ("study nothing", "there is no 'nothing'; legal are aes-folder"),
-                ("survey --bogus", "tabane survey: there is no option '--bogus'"),
-                ("survey extra", "'extra' is an argument too many"),
-                ("survey -o", "--output: its DIR is missing"),
-                ("encrypt", "IN is missing"),
-                ("encrypt in", "OUT is missing"),
-                ("encrypt --cipher rot13 a b", "there is no 'rot13'; legal are aes-256-gcm"),
-                ("encrypt --resume --force a b", "--resume and --force exclude each other"),
-                ("run", "COMMAND is missing"),
-                ("run --bogus -- true", "there is no option '--bogus'"),
-                ("run -m 0 -i 0 -- true", "--membind and --interleave exclude each other"),
-                ("run -t two -- true", "--threads: 'two' is not a number"),
-                ("run --placement near -- true", "legal are compact, scatter, numa, none"),
-                ("study ap1000 -n 1", "--processes: '1' is not between 2 and 4096"),
-                ("study aes-folder --runs 0", "--runs: '0' is not above 0"),
-                ("study pc-cluster --ranks 0", "--ranks: '0' is not between 1 and 4096"),
-                ("help surevy", "there is no 'surevy'"),
-                ("surevy --help", "there is no 'surevy'"),
-                ("time --json= true", "--json: its FILE is missing"),
-                ("time -P n 1", "--parameter-scan: it takes NAME FIRST LAST"),
-                ("run -t=2 true", "-t=2: it is written -t, --threads N"),
-                ("run --bogus true", "if it is the command's, write -- before the command"),
-                ("run -lm 0 true", "--membind and --localalloc exclude each other"),
-                ("tune -r 99999999999 -- true", "'99999999999' is not between 1 and 2147483647"),
-                ("mine -q keygen a b", "write 'tabane mine keygen' before its options")):
-            self.refused(sentence, *arguments.split())
-
-    def test_tells_how_a_value_is_written(self):
-        self.refused("--json=a.json", "survey", "--json", "a.json")
-        self.refused("--json=a.json", "encrypt", "--json", "a.json", "in", "out")
-        self.refused("--only clock,latency", "survey", "--only", "clock", "latency")
-
 
 class Words(Case):
     def test_of_help_run_nothing(self):

@@ -29,7 +29,8 @@ NEEDED = {"encrypt": "in out", "decrypt": "in out", "verify": "in", "keygen": "f
           "mine generate": "file"}
 
 OTHERS = """
-study ha9000 | surevy | help surevy | --bogus | -x | study --bogus | mine gnerate out
+study ha9000 | study nothing | surevy | nothing | help surevy | surevy --help | --bogus | -x
+study --bogus | mine gnerate out | mine -q keygen a b | run -t=2 true | run -lm 0 true
 survey --only clock latency | survey --json a.json | encrypt --json a.json in out
 survey --only nothing.such | survey -o /dev/null/page | survey --json=/dev/null/file
 compare | compare a | compare a b | compare --threshold x a b | compare --threshold 1001% a b
@@ -46,20 +47,28 @@ epub protect a/book b/book -o /dev/null | epub inspect ''
 linpack --matrix a -n 3 | linpack --matrix a --seed 3 | linpack --rhs b | linpack --grid 2
 linpack --grid 2x2 --ranks 3 | linpack --grid 100x100 | linpack --json=/dev/null/x
 scg -n x | scg -n 0x3 | scg --tolerance 1 | scg --tolerance 0 | scg --boundary west | scg -f x
-scg -k 0 | scg --boundary middle=1
+scg -k 0 | scg --boundary middle=1 | scg -n 3x0 | scg -f inf | scg --tolerance nan
+scg --boundary west=1,west=2 | scg --boundary west=neumann,east=neumann,north=neumann,south=neumann
+simulate --parameters | simulate ap1000 | simulate ap1000:256x256
+simulate ap1000:4x4 -n 3 | simulate ap1000:4x4 --set beds=3 | simulate cm5
 slalom --patches 10 --seconds 1s | slalom --seconds 0s | slalom --seconds soon
 matmul --left a | matmul --left a -n 3 | matmul --left a --complex | matmul --memory much
+matmul -n 100001 | matmul --bits 1 | matmul --bits 1000001 | matmul --left a --right a -n 3
 matmul --complex -o out | matmul -o - --json
 mine | mine a | mine --plain --hide-slots a --min-support 1 | mine --plain --ranks 2 a
-mine --min-support 0 a | mine --min-support 2 a | mine - --min-support 1 --ranks 2
-mine a --min-support 1 --min-confidence 2 | mine generate --density 2 out
-run -m 0 -i 0 -- true | run -l -i 0 -- true | run -t 1 --own-threads -- true
-run -- | run -t 0 -- true
+mine --min-support 1 | mine --min-support 1 --ranks 2 -p 3 a | mine - --min-support 1 --ranks 2
+mine --min-support 0 a | mine --min-support 2 a | mine a --min-support 1 --min-confidence 2
+mine generate --density 2 out | run -m 0 -i 0 -- true | run -l -i 0 -- true
+run -t 1 --own-threads -- true | run -- | run -t 0 -- true
 run --tuned a -t 1 -- true | run --launcher a -- true | run --vary a=1 -- true
 run --part 3/2 -- true | run --part x -- true | run --bogus true
 tune | tune --collectives -- true | tune --metric a --goal cpu -- true | tune --budget soon -- true
+tune --metric speed -- true | time --json= true
 tune --higher-is-better -- true | tune --vary a -- true | tune --start threads=x -- true
 tune --only nothing -- true | tune --timeout x -- true | tune --collectives --json
+time '' | time -N ' ' | time -N "echo 'a" | time --command-name a --command-name b true
+time -P n 1 2 true | time -P n 2 1 'echo {n}' | time -P n 1 2 -D 0 'echo {n}'
+time -L n 1 -L n 2 'echo {n}' | time --with ': -t 1' true | time --with 'a: -c' true
 time | time -r 3 -m 2 true | time -r 3 -M 2 true | time -r 0 true | time -m 5 -M 3 true
 time --timeout 0 true | time --precision x true | time --min-time x true | time -S sh -N true
 time --show-output --output pipe true | time --with x true | time --with 'a: --bogus' true
@@ -84,8 +93,8 @@ epub protect nowhere -o out --passphrase-file there
 tune --resume nowhere -- true | encrypt --recipient nowhere dir out
 """,
     2: """
-scg -n 5 -f nowhere.npy | linpack -n 5 -o nowhere/x | scg -n 5 -o nowhere/u.npy
-scg -n 5 --picture nowhere/u.png
+scg -n 5 -f nowhere.npy | time --input nowhere true | linpack -n 5 -o nowhere/x
+scg -n 5 -o nowhere/u.npy | scg -n 5 --picture nowhere/u.png
 slalom --patches 60 -o nowhere/x | slalom --write-geom nowhere/x | matmul -n 2 -o nowhere/x
 time --export-csv nowhere/x true | tune --save nowhere/x -- true
 mine there --plain --min-support 1 --rules nowhere/x

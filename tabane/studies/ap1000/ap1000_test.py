@@ -47,20 +47,6 @@ class Ap1000(unittest.TestCase):
                 with self.assertRaises(ProcessLookupError):  # no rank is left
                     os.killpg(process.pid, 0)
 
-    def test_refuses_before_it_measures(self):
-        for bad, part in ((["-n", "0"], "between 2 and 4096"),
-                          (["-n", "-1"], "between 2 and 4096"),
-                          (["-n", "99999"], "between 2 and 4096"),
-                          (["-n", "two"], "between 2 and 4096"),
-                          (["--transport", "foo"], "auto, shm, mpi"),
-                          (["--transport", "mpi"], "mpi"),
-                          (["-o", "/dev/null"], "/dev/null")):
-            with self.subTest(bad):
-                result = study(*bad)
-                self.assertEqual(result.returncode, 2, result.stderr)
-                self.assertIn(part.lower(), result.stderr.lower())
-                self.assertEqual(result.stdout, "")
-
     def test_tune_collectives_writes_rules(self):
         rules = self.folder / "rules"
         result = tabane("tune", "--collectives", "--quick", "-n", "2", "--rules", str(rules))
@@ -69,18 +55,10 @@ class Ap1000(unittest.TestCase):
         self.assertIn("barrier", rules.read_text())
 
     def test_tune_refuses_before_it_measures(self):
-        for bad, part in (([], "--collectives"),
-                          (["--collectives", "--rules", "/nowhere/rules"], "/nowhere/rules"),
-                          (["--collectives", "--rules", str(self.folder)], "is a directory"),
-                          (["--collectives", "--json"], "--rules")):
-            with self.subTest(bad):
-                result = tabane("tune", *bad)
-                self.assertEqual(result.returncode, 2, result.stderr)
-                self.assertIn(part, result.stderr)
-                if "--json" in bad:
-                    self.assertEqual(json.loads(result.stdout)["kind"], "error")
-                else:
-                    self.assertEqual(result.stdout, "")
+        result = tabane("tune", "--collectives", "--json")
+        self.assertEqual(result.returncode, 2, result.stderr)
+        self.assertIn("--rules", result.stderr)
+        self.assertEqual(json.loads(result.stdout)["kind"], "error")
 
 
 if __name__ == "__main__":

@@ -198,24 +198,13 @@ class Linpack(Case):
         self.file("nan.mtx", BANNER + "array real general\n1 1\nnan\n")
         self.file("huge.mtx", BANNER + "coordinate real general\n999999 999999 0\n")
         self.file("vast.mtx", BANNER + "coordinate real general\n100000000 100000000 0\n")
-        for bad, part in ((["-n", "-1"], "between 1"),
-                          (["-n", "0"], "between 1"),
-                          (["--seed", "-1"], "'-1' is not between 0 and 18446744073709551615"),
-                          (["--seed", "18446744073709551616"], "is not between 0 and"),
-                          (["-n", "900000"], "the largest n that fits is"),
+        for bad, part in ((["-n", "900000"], "the largest n that fits is"),
                           (["--matrix", "huge.mtx"], "the largest n that fits is "),
                           (["--matrix", "vast.mtx"], "the largest n that fits is "),
-                          (["--block", "0"], "between 1"),
-                          (["--grid", "2by2"], "2x3"),
-                          (["--grid", "2x2", "--ranks", "3"], "--ranks"),
-                          (["--mechanisms", "some"], "+broadcast"),
-                          (["--matrix", "a.mtx", "-n", "3"], "exclude"),
-                          (["--rhs", "b.mtx"], "--matrix"),
                           (["--matrix", "b.mtx"], "b.mtx is 3 x 1"),
                           (["--matrix", "a.mtx", "--rhs", "a.mtx"], "needs 3 x 1"),
                           (["--matrix", "nan.mtx"], "nan.mtx, line 3: \"nan\" is where a "
-                                                    "finite number"),
-                          (["-n", "3", "-o", "/nowhere/x"], "/nowhere/x")):
+                                                    "finite number")):
             self.assertNotIn("fits is 0", self.refused(part, *bad).stderr)
 
     def test_ends_with_3_if_a_rank_is_killed(self):

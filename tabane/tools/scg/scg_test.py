@@ -174,20 +174,8 @@ class Scg(Case):
         self.refused("--page requires --machine", "--page", page)
         self.refused("--page /dev/null/page", "--machine", "ap1000:1x2", "--page", "/dev/null/page")
 
-    def test_what_cannot_be_is_refused_before_anything_starts(self):
-        self.refused("neither a positive number", "-n", 0)
-        self.refused("neither a positive number", "-n", "many")
-        self.refused("not two positive numbers", "-n", "3x0")
+    def test_what_does_not_fit_is_refused_before_anything_starts(self):
         self.refused("the largest that fits is -n", "-n", 2000000)
-        self.refused("k: 0 is not a positive number", "-k", 0)
-        self.refused("f: inf is not a finite number", "-f", "inf")
-        self.refused("four Neumann sides", "--boundary",
-                     "west=neumann,east=neumann,north=neumann,south=neumann")
-        self.refused("is not SIDE=VALUE", "--boundary", "up=1")
-        for tolerance in (0, -1, 1, 10, "inf", "nan"):
-            self.refused("is not between 0 and 1", "--tolerance", tolerance)
-        self.refused("--boundary west is given twice", "--boundary", "west=1,west=2")
-        self.refused("neither a number nor a file", "-f", self.folder / "none.npy")
 
     def test_arrays_that_do_not_fit(self):
         rows = [[1.0, 2.0, 3.0], [4.0, float("nan"), 6.0]]

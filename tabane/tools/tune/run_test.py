@@ -38,14 +38,10 @@ class ExitCode(unittest.TestCase):
             file.flush()
             self.assertEqual(run("--", file.name).returncode, 126)
 
-    def test_is_2_for_what_cannot_be_meant(self):
-        for bad in (["--bogus", "--", "true"], [], ["-c", "0"], ["-c", "x", "--", "true"],
-                    ["-c", "65000", "--", "true"], ["-m", "60000", "--", "true"],
-                    ["-t", "0", "--", "true"], ["-t", "many", "--", "true"],
-                    ["--placement", "near", "--", "true"], ["--malloc", "hoard", "--", "true"],
-                    ["-m", "0", "-i", "0", "--", "true"], ["-l", "-m", "0", "--", "true"]):
+    def test_is_2_for_places_that_this_machine_has_not(self):
+        for bad in (["-c", "65000"], ["-m", "60000"]):
             with self.subTest(bad):
-                result = run(*bad)
+                result = run(*bad, "--", "true")
                 self.assertEqual(result.returncode, 2, result.stderr)
                 self.assertNotEqual(result.stderr, "")
 
