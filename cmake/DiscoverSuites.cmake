@@ -10,10 +10,9 @@ execute_process(
 string(REGEX MATCHALL "\n[^ \n]+\\." suites "\n${listed}")
 set(tests "")
 foreach(suite IN LISTS suites)
-  string(STRIP "${suite}" suite)
-  string(REGEX REPLACE "\\.$" "" name "${suite}")
+  string(REGEX REPLACE "[\n.]" "" name "${suite}")
   string(APPEND tests "add_test([==[${PREFIX}${name}]==] [==[${words}]==] "
-                      "--gtest_filter=${suite}*)\n"
+                      "--gtest_filter=${name}.*)\n"
                       "set_tests_properties([==[${PREFIX}${name}]==] PROPERTIES "
                       "TIMEOUT 900 LABELS [==[${LABELS}]==] RUN_SERIAL ${SERIAL} PROCESSORS 2 "
                       "SKIP_REGULAR_EXPRESSION "
