@@ -312,7 +312,7 @@ void require_refused(Comm& world, const std::vector<double>& out, std::vector<T>
 
 TEST(Messages, OfAnotherTypeAreRefused) {
   on_worlds([](Comm& world) {
-    for (const std::size_t count : {1, 700, 100'000}) {
+    for (const std::size_t count : {1, 50, 700, 100'000}) {
       require_refused(world, std::vector<double>(count, 1.5),
                       std::vector<std::int32_t>(2 * count, -1), true, {"float64", "int32"});
     }
@@ -321,7 +321,7 @@ TEST(Messages, OfAnotherTypeAreRefused) {
 
 TEST(Messages, ThatAreTooLargeAreRefused) {
   on_worlds([](Comm& world) {
-    for (const std::size_t count : {2, 513, 100'000}) {
+    for (const std::size_t count : {2, 50, 513, 100'000}) {
       require_refused(
           world, std::vector<double>(count, 2.5), std::vector<double>(count - 1, -1), false,
           {std::to_string(count * 8) + " bytes", std::to_string(count * 8 - 8) + " bytes"});

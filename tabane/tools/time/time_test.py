@@ -145,10 +145,6 @@ class Parameters(unittest.TestCase):
                          ["echo a1", "echo b1", "echo a2", "echo b2", "echo a3", "echo b3"])
         self.assertEqual(found[1]["parameters"], {"n": "1", "word": "b"})
 
-    def test_step_without_rounding(self):
-        found = self.commands("-P", "x", "0.1", "0.3", "-D", "0.1", "sleep {x}")
-        self.assertEqual([each["parameters"]["x"] for each in found], ["0.1", "0.2", "0.3"])
-
     def test_can_be_negative(self):
         found = self.commands("-P", "n", "-1", "0", "echo {n}")
         self.assertEqual([each["command"] for each in found], ["echo -1", "echo 0"])
