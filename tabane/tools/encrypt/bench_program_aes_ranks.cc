@@ -45,7 +45,10 @@ double alone(const Job& job) { return seconds_of(run_job(job.request(kRanks))); 
 
 double on_ranks(const Job& job) {
   const std::function<double(comm::Comm&)> rank = [&](comm::Comm& world) {
-    if (world.rank() == 0) return seconds_of(run_job(job.request(1), {}, &world));
+    if (world.rank() == 0) {
+      Coordinator crew(&world);
+      return seconds_of(run_job(job.request(1), {}, crew));
+    }
     serve_rank_0(job.request(1), {}, world);
     return 0.0;
   };

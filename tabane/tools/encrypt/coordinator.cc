@@ -314,10 +314,10 @@ class UnitLedger : public UnitSource {
 };
 
 // Works until nobody has anything left to do.
-void work(JobState& job, const Plan& plan, const Hooks& hooks, UnitLedger& units,
-          const Coordinator::OwnThreads& threads) {
+void work_on(JobState& job, const Plan& plan, crypto::Engine engine, const Hooks& hooks,
+             UnitLedger& units) {
   do {
-    threads(plan, units);
+    run_job_threads(job, plan, engine, hooks, nullptr, &units);
     while (!units.is_over() && (job.stop || !units.has_units())) {
       if (hooks.stop_requested()) job.stop = true;
       units.tick();
@@ -331,8 +331,6 @@ void work(JobState& job, const Plan& plan, const Hooks& hooks, UnitLedger& units
 Coordinator::Coordinator(comm::Comm* ranks) : comm_(ranks) {
   if (ranks != nullptr && ranks->size() > 1) mail_ = std::make_unique<RankMail>(*ranks);
 }
-
-Coordinator::~Coordinator() { let_go(); }
 
 void Coordinator::let_go() {
   if (!mail_ || started_) return;
@@ -364,24 +362,22 @@ void Coordinator::meet() {
   }
 }
 
-int Coordinator::ranks() {
+unsigned Coordinator::processes() {
   meet();
-  return mail_ ? comm_->size() : 1;
+  return mail_ ? static_cast<unsigned>(comm_->size()) : 1;
 }
 
 unsigned Coordinator::pus() {
   meet();
-  // hardware_concurrency() knows of no affinity.
-  if (!mail_) return std::max(1u, static_cast<unsigned>(core::thread_binding().size()));
+  if (!mail_) return Crew::pus();
   const std::vector<unsigned> own = divide_pus(hellos_);
   return std::accumulate(own.begin(), own.end(), 0u);
 }
 
-Start Coordinator::start_of(const JobState& job, const Places& places,
-                            const PlanOptions& cut) const {
+Start Coordinator::start_of(const JobState& job, const Places& places, const Plan& plan) const {
   Start start;
   start.works = true;
-  start.plan = cut;
+  start.plan = plan.options;
   start.in = places.in_path;
   start.modes = job.modes;
   start.scan_may_hold_leftovers = job.scan_may_hold_leftovers;
@@ -408,24 +404,33 @@ void Coordinator::send_starts(Start start, const JobState& job) {
     mail_->post(rank, kStartTag, encode(start));
   }
   mail_->flush();
-  send(job.trees, *comm_);
+  share(job.trees, *comm_);
 }
 
 void release_workers(comm::Comm& ranks) { Coordinator(&ranks).let_go(); }
 
-unsigned Coordinator::run(JobState& job, const Places& places, const Plan& plan,
-                          const PlanOptions& cut, crypto::Engine engine, const Hooks& hooks,
-                          const OwnThreads& threads) {
+void Coordinator::work(JobState& job, const Places& places, const Plan& plan, crypto::Engine engine,
+                       const Hooks& hooks, CopyPairs* copies, JobReport& outcome) {
+  if (alone()) {
+    Crew::work(job, places, plan, engine, hooks, copies, outcome);
+  } else {
+    share_out(job, places, plan, engine, hooks, outcome);
+  }
+  outcome.remarks = remarks_;
+}
+
+void Coordinator::share_out(JobState& job, const Places& places, const Plan& plan,
+                            crypto::Engine engine, const Hooks& hooks, JobReport& outcome) {
   started_ = true;
-  threads_ = cut.threads > 0 ? std::vector<unsigned>(hellos_.size(), job.request.threads)
-                             : threads_of(divide_pus(hellos_), plan.threads);
+  threads_ = plan.options.threads > 0 ? std::vector<unsigned>(hellos_.size(), job.request.threads)
+                                      : threads_of(divide_pus(hellos_), plan.threads);
   Plan own = plan;
   own.threads = threads_[0];
-  job.role = Role::coordinator;
+  job.spreads_pieces = true;
   UnitLedger units(job, own, engine, *mail_, comm_->size(), comm::default_silence_limit());
   std::optional<core::TemporaryFile> sign;
   try {
-    Start start = start_of(job, places, cut);
+    Start start = start_of(job, places, plan);
     if (job.out_root >= 0) {
       sign.emplace(job.out_root, "sign for other ranks", 0600);
       start.sign = sign->name();
@@ -434,11 +439,11 @@ unsigned Coordinator::run(JobState& job, const Places& places, const Plan& plan,
   } catch (const core::LostError& error) {
     units.lose_all(error.what());
   }
-  work(job, own, hooks, units, threads);
+  work_on(job, own, engine, hooks, units);
   sign.reset();
   remarks_ = units.remarks();
-  lost_ = units.lost();
-  return std::accumulate(threads_.begin(), threads_.end(), 0u);
+  outcome.lost_ranks = units.lost();
+  outcome.threads = std::accumulate(threads_.begin(), threads_.end(), 0u);
 }
 
 }  // namespace tabane::encrypt

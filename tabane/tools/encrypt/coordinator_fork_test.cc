@@ -92,7 +92,8 @@ class SpreadJob : public testing::Test {
           bare.has_key = false;
           return serve_rank_0(std::move(bare), {}, world);
         }
-        const JobReport outcome = run_job(make(), {}, &world);
+        Coordinator crew(&world);
+        const JobReport outcome = run_job(make(), {}, crew);
         *told = {outcome.complete,        outcome.ranks,          outcome.files,
                  outcome.bytes,           outcome.files_kept,     outcome.files_unlisted,
                  outcome.failures.size(), outcome.remarks.size(), outcome.temporaries.size()};

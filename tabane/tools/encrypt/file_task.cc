@@ -91,7 +91,6 @@ void JobState::fail(std::uint32_t file, const std::exception& error) {
 }
 
 void JobState::note(std::uint32_t file, const Misfit& misfit) {
-  if (manifest && role != Role::worker) return manifest->add(tree.path(tree.files[file]), misfit);
   const std::lock_guard lock(mutex_);
   differences_.emplace_back(file, misfit);
 }
@@ -258,7 +257,7 @@ Joint FileTask::make_joint() const {
 bool FileTask::keeps_holes() const { return job_.manifest && record_.sparse && job_.stream < 0; }
 
 void FileTask::presize(std::uint64_t bytes) const {
-  const bool is_shared = job_.role == Role::coordinator && pieces_left_ > 1;
+  const bool is_shared = job_.spreads_pieces && pieces_left_ > 1;
   if (!output_ || !(is_shared || keeps_holes())) return;
   if (ftruncate(output_->fd(), static_cast<off_t>(bytes)) != 0) {
     throw core::SystemError("ftruncate", path(), errno);
@@ -338,7 +337,7 @@ bool FileTask::output_is_current(const SealedState& state) const {
 }
 
 void FileTask::put_record() {
-  if (!job_.records && !(job_.role == Role::worker && share_)) return;
+  if (!job_.records && !share_) return;
   record_.mode = before_.st_mode & 07777;
   record_.seconds = before_.st_mtim.tv_sec;
   record_.nanoseconds = static_cast<std::uint32_t>(before_.st_mtim.tv_nsec);
@@ -371,8 +370,8 @@ void FileTask::fail(const std::exception& error) {
 
 void FileTask::commit() {
   if (output_) {
-    // A rank that was given up must not replace what has been done in its place.
-    if (job_.role == Role::worker && job_.stop) throw Stopped();
+    // What was given up must not replace what has been done in its place.
+    if (share_ && job_.stop) throw Stopped();
     const bool replaces = job_.request.replaces() || job_.replaces;
     if (replaces && job_.request.key_files.find(out_directory_->get(), out_name_.c_str())) {
       throw core::Error("a file of keys that this job reads is there, which nothing replaces");

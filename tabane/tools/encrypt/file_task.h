@@ -32,10 +32,6 @@ namespace tabane::encrypt {
 
 struct Directories;
 
-// Of a process in its job: the coordinator shares out the pieces of files, and commits them; a
-// worker sends it failures, records and counts.
-enum class Role { alone, coordinator, worker };
-
 // What all threads of a job share.
 struct JobState {
   // out: -1 if nothing is written. All live as long as the state.
@@ -62,7 +58,9 @@ struct JobState {
   // name.
   bool scan_may_hold_leftovers = false;
   ModePolicy modes;
-  Role role = Role::alone;
+  // Pieces of a file may be in the hands of several processes, so no thread can do it once more;
+  // and those who write them find the output in its final size.
+  bool spreads_pieces = false;
   std::atomic<bool> replaces = false;        // outputs that are there, beside what the request says
   core::Until outputs = core::Until::named;  // unnamed: of a job that replaces nothing
   // Whether sealed files that one call writes are made in place. A kill leaves them empty, and OUT
@@ -79,11 +77,11 @@ struct JobState {
   // read-only file system also stops the job. What differs from the manifest, or is a leftover,
   // goes to note(). Thread-safe.
   void fail(std::uint32_t file, const std::exception& error);
-  // Adds a difference to those of the manifest; a job that helps, and one without a manifest, keeps
-  // it for take_differences(). Thread-safe.
+  // Notes that a file is not what the manifest has or, without one, that it is a leftover.
+  // Thread-safe.
   void note(std::uint32_t file, const Misfit& misfit);
   std::vector<std::pair<std::uint32_t, std::string>> failures() const;
-  // Return what has been noted since the last call. Without a manifest, differences are leftovers.
+  // Return what has been noted since the last call.
   std::vector<std::pair<std::uint32_t, std::string>> take_failures();
   std::vector<std::pair<std::uint32_t, Misfit>> take_differences();
 
@@ -94,8 +92,8 @@ struct JobState {
   const std::vector<std::uint32_t>& changed() const { return changed_; }
 
  private:
-  // What went into a stream cannot be taken back; of ranks, each has pieces of a file.
-  bool redoes() const { return stream < 0 && role == Role::alone; }
+  // What went into a stream cannot be taken back.
+  bool redoes() const { return stream < 0 && !spreads_pieces; }
   bool can_be_redone(std::uint32_t file, const std::exception& error);
   bool is_leftover(std::uint32_t file, const std::exception& error) const;
 

@@ -16,7 +16,6 @@
 #include "tabane/core/output_file.h"
 #include "tabane/core/temporary_file.h"
 #include "tabane/tools/encrypt/cbc_file.h"
-#include "tabane/tools/encrypt/coordinator.h"
 #include "tabane/tools/encrypt/copy_share.h"
 #include "tabane/tools/encrypt/file_task.h"
 #include "tabane/tools/encrypt/input_manifest.h"
@@ -63,16 +62,6 @@ crypto::Engine engine_for(const Request& request, const Places& places) {
   return is_free && is_small ? crypto::Engine::openssl : crypto::cpu_engine(request.engine);
 }
 
-// Paths of what killed jobs have left in a sealed tree that is read without a manifest. Ranks may
-// tell of one twice.
-std::vector<std::string> leftovers_met(JobState& job) {
-  std::set<std::string> paths;
-  for (const auto& [file, difference] : job.take_differences()) {
-    paths.insert(job.tree.path(job.tree.files[file]));
-  }
-  return {paths.begin(), paths.end()};
-}
-
 void collect(const JobState& job, JobReport& outcome) {
   outcome.complete = !job.stop;
   outcome.files = job.files_done;
@@ -110,17 +99,17 @@ JobReport describe(const Request& request, const Places& places, crypto::Engine 
   return outcome;
 }
 
-PlanOptions plan_options(const Request& request, const Places& places, Coordinator& ranks) {
+PlanOptions plan_options(const Request& request, const Places& places, Crew& crew) {
   // Whole groups of chunks, so that pieces do not share one.
   constexpr std::uint64_t kPieceUnit = std::uint64_t{256} << 10;
   const bool chained = request.encrypts() && !request.is_sealed();
   // While one thread waits for the device, others read and write.
   constexpr unsigned kDeviceThreads = 3;
   const bool in_order = places.stream.has_value();
-  if (in_order || request.dry_run) ranks.let_go();
+  if (in_order || request.dry_run) crew.let_go();
   return {
-      .threads = in_order ? 1 : request.threads * static_cast<unsigned>(ranks.ranks()),
-      .pus = std::max(ranks.pus(), request.engine == crypto::Engine::opencl ? kDeviceThreads : 1),
+      .threads = in_order ? 1 : request.threads * crew.processes(),
+      .pus = std::max(crew.pus(), request.engine == crypto::Engine::opencl ? kDeviceThreads : 1),
       .can_split = !chained && !in_order,
       .piece_unit = kPieceUnit};
 }
@@ -129,11 +118,11 @@ PlanOptions plan_options(const Request& request, const Places& places, Coordinat
 class FilesJob {
  public:
   // engine: of the CPU.
-  FilesJob(const Request& request, const Hooks& hooks, Coordinator& ranks, Places places,
+  FilesJob(const Request& request, const Hooks& hooks, Crew& crew, Places places,
            crypto::Engine engine)
       : request_(request),
         hooks_(hooks),
-        ranks_(ranks),
+        crew_(crew),
         places_(std::move(places)),
         in_root_(places_.in_root.get()),
         is_tree_(places_.input_kind == InputKind::tree),
@@ -178,9 +167,9 @@ class FilesJob {
   // Finds the keys of what is decrypted or verified, and its manifest.
   void open_input() {
     if (!request_.is_sealed()) {
-      require_cbc_key_may_fit(request_, places_.trees.tree, in_root_);
+      require_cbc_key_may_fit(request_, trees_.tree, in_root_);
     } else if (!is_tree_) {
-      require_key_fits(places_.trees.tree, in_root_, "", keys_);
+      require_key_fits(trees_.tree, in_root_, "", keys_);
     } else {
       open_unless_changing(request_, places_, [this] { find_keys_of_tree(); });
     }
@@ -196,8 +185,8 @@ class FilesJob {
 
   void find_keys_of_tree() {
     std::vector<Failure> of_keys;
-    use_keys_file(places_.trees.tree, in_root_, !request_.without_manifest, keys_, of_keys);
-    require_key_fits(places_.trees.tree, in_root_, of_keys.empty() ? "" : of_keys[0].what, keys_);
+    use_keys_file(trees_.tree, in_root_, !request_.without_manifest, keys_, of_keys);
+    require_key_fits(trees_.tree, in_root_, of_keys.empty() ? "" : of_keys[0].what, keys_);
     std::ranges::move(of_keys, std::back_inserter(outcome_.failures));
   }
 
@@ -211,17 +200,16 @@ class FilesJob {
   }
 
   void make_plan_of_work() {
-    cut_ = plan_options(request_, places_, ranks_);
-    plan_ = make_plan(places_.trees.tree, cut_);
+    plan_ = make_plan(trees_.tree, plan_options(request_, places_, crew_));
     outcome_.threads = plan_.threads;
-    outcome_.ranks = ranks_.ranks();
+    outcome_.ranks = static_cast<int>(crew_.processes());
   }
 
   // Finds what an update would remove; changes nothing.
   JobReport run_dry() {
     if (request_.update) {
       out_root_ = open_output_root(places_.out_path, is_tree_, request_.out).directory;
-      job_.emplace(request_, places_.trees, in_root_, out_root_.get(), keys_);
+      job_.emplace(request_, trees_, in_root_, out_root_.get(), keys_);
       prepare_to_seal();
       outcome_.would_remove = sealed_->would_remove();
     }
@@ -253,14 +241,14 @@ class FilesJob {
   }
 
   void make_state() {
-    job_.emplace(request_, places_.trees, in_root_, out_root_.get(), keys_);
+    job_.emplace(request_, trees_, in_root_, out_root_.get(), keys_);
     job_->stream = stream_.get();
     job_->modes = {.opens = request_.direction == Direction::decrypt,
                    .authenticated = manifest_ != nullptr,
                    .preserve = request_.preserve,
                    .mask = process_umask()};
     // An empty OUT has no other file system below it.
-    if (is_tree_ && out_root_.valid() && !request_.replaces() && ranks_.alone() &&
+    if (is_tree_ && out_root_.valid() && !request_.replaces() && crew_.alone() &&
         core::unnamed_files_get_names(out_root_.get())) {
       job_->outputs = core::Until::unnamed;
       job_->small_in_place = request_.seals() && !request_.fsync && is_unfinished(out_root_.get());
@@ -276,9 +264,9 @@ class FilesJob {
   // Derives keys before the clock runs.
   void prepare_to_seal() {
     const int out = out_root_.get();
-    seal_ = is_tree_  ? seal_for_tree(request_, places_.trees.tree, out, keys_)
+    seal_ = is_tree_  ? seal_for_tree(request_, trees_.tree, out, keys_)
             : out < 0 ? seal_of_new_tree(request_, keys_)
-                      : seal_for_file(request_, places_.trees.out(), out, keys_);
+                      : seal_for_file(request_, trees_.out(), out, keys_);
     job_->seal = &seal_;
     if (is_tree_) sealed_.emplace(*job_, hooks_, plan_.threads);
   }
@@ -287,37 +275,40 @@ class FilesJob {
     if (!out_root_.valid() || !request_.replaces()) return;
     if (sealed_ && sealed_->goes_on_from_an_end()) return;
     if (!is_tree_) {
-      outcome_.leftovers_removed =
-          remove_leftovers_beside(places_.trees.tree, in_root_, out_root_.get());
+      outcome_.leftovers_removed = remove_leftovers_beside(trees_.tree, in_root_, out_root_.get());
       return;
     }
-    Leftovers leftovers = remove_leftovers_of(places_.trees.out(), out_root_.get());
+    Leftovers leftovers = remove_leftovers_of(trees_.out(), out_root_.get());
     outcome_.leftovers_removed = leftovers.removed;
     // A resumed sealed tree tells of whatever IN does not have.
-    const bool told_otherwise = sealed_ && (request_.resume || places_.trees.as_written);
+    const bool told_otherwise = sealed_ && (request_.resume || trees_.as_written);
     if (!told_otherwise) outcome_.doubtful = std::move(leftovers.doubtful);
   }
 
   void work() {
     CopyPairs copies;
     const bool compares = out_root_.valid() && request_.measure_copy && !device_;
-    if (ranks_.alone()) {
-      run_job_threads(*job_, plan_, engine_, hooks_, compares ? &copies : nullptr);
-    } else {
-      outcome_.threads = ranks_.run(*job_, places_, plan_, cut_, engine_, hooks_,
-                                    [this](const Plan& own, UnitSource& units) {
-                                      run_job_threads(*job_, own, engine_, hooks_, nullptr, &units);
-                                    });
-      outcome_.lost_ranks = ranks_.lost();
-      const bool left_something = !ranks_.remarks().empty() && out_root_.valid() && is_tree_;
-      if (left_something) remove_leftovers_of(places_.trees.out(), out_root_.get());
+    crew_.work(*job_, places_, plan_, engine_, hooks_, compares ? &copies : nullptr, outcome_);
+    if (lock_ && !outcome_.remarks.empty()) {
+      remove_leftovers_of(trees_.out(), out_root_.get());  // of who was lost
     }
-    outcome_.remarks = ranks_.remarks();
     if (device_ && !device_->remark().empty()) {
       outcome_.device_remarks.push_back(device_->remark());
     }
+    tell_what_differs();
     if (!job_->stop) outcome_.copy_share = share_of_copying(copies.all(), copies.now());
     if (sealed_) outcome_.removed = sealed_->removed();
+  }
+
+  // Without a manifest, what differs is what killed jobs have left; ranks may tell of one twice.
+  void tell_what_differs() {
+    std::set<std::string> leftovers;
+    for (const auto& [file, misfit] : job_->take_differences()) {
+      const std::string path = trees_.tree.path(trees_.tree.files[file]);
+      if (manifest_) manifest_->add(path, misfit);
+      if (!manifest_) leftovers.insert(path);
+    }
+    std::ranges::copy(leftovers, std::back_inserter(outcome_.temporaries));
   }
 
   void finish_output() {
@@ -327,13 +318,13 @@ class FilesJob {
   // Once the lock is gone, which changes the directory's times.
   void finish_directories_of_output() {
     if (!out_root_.valid()) return;
-    const WrittenTree written{request_,        places_.trees.tree, in_root_,
-                              out_root_.get(), job_->modes,        made_root_};
+    const WrittenTree written{request_,        trees_.tree, in_root_,
+                              out_root_.get(), job_->modes, made_root_};
     if (manifest_) {
       std::set<std::uint32_t> failed;
       for (const auto& [file, what] : job_->failures()) failed.insert(file);
       restore(written, *manifest_, failed, outcome_.failures);
-    } else if (!places_.trees.as_written) {
+    } else if (!trees_.as_written) {
       finish_directories(written, outcome_.failures);
     } else if (made_root_) {
       close_root(out_root_.get(), outcome_.failures);
@@ -341,7 +332,6 @@ class FilesJob {
   }
 
   void tell_differences_of_input() {
-    if (job_->scan_may_hold_leftovers) outcome_.temporaries = leftovers_met(*job_);
     if (job_->stop || !manifest_) return;
     tell_differences(*manifest_, outcome_.failures, outcome_.temporaries);
   }
@@ -354,15 +344,15 @@ class FilesJob {
 
   const Request& request_;
   const Hooks& hooks_;
-  Coordinator& ranks_;
+  Crew& crew_;
   Places places_;
+  Trees& trees_ = places_.trees;
   const int in_root_;
   const bool is_tree_;
   const crypto::Engine engine_;
   KeyRing keys_;
   JobReport outcome_;
   std::unique_ptr<TreeManifest> manifest_;  // of the tree that is read
-  PlanOptions cut_;
   Plan plan_;
   core::Descriptor out_root_, stream_;
   bool made_root_ = false;
@@ -382,10 +372,14 @@ void check_job(const Request& request) {
   look_at_places(request);
 }
 
-JobReport run_job(const Request& request, const Hooks& hooks, comm::Comm* comm) {
-  Coordinator ranks(comm);
+JobReport run_job(const Request& request, const Hooks& hooks) {
+  Crew alone;
+  return run_job(request, hooks, alone);
+}
+
+JobReport run_job(const Request& request, const Hooks& hooks, Crew& crew) {
   check(request);
-  if (request.engine == crypto::Engine::opencl && ranks.ranks() > 1) {
+  if (request.engine == crypto::Engine::opencl && crew.processes() > 1) {
     throw core::UsageError("--engine opencl works in one process, without an MPI launcher");
   }
   const auto from = Clock::now();
@@ -399,7 +393,7 @@ JobReport run_job(const Request& request, const Hooks& hooks, comm::Comm* comm) 
     const Traced traced(hooks.trace, "stream");
     return run_stream(request, places, engine, hooks);
   }
-  return FilesJob(request, hooks, ranks, std::move(places), engine).run(scan.count());
+  return FilesJob(request, hooks, crew, std::move(places), engine).run(scan.count());
 }
 
 }  // namespace tabane::encrypt

@@ -3,11 +3,9 @@
 
 #include "tabane/tools/encrypt/request.h"
 
-namespace tabane::comm {
-class Comm;
-}
-
 namespace tabane::encrypt {
+
+class Crew;
 
 // Refuses what run_job() would refuse before it needs the key; writes nothing. throws: as
 // run_job().
@@ -20,9 +18,9 @@ void check_job(const Request& request);
 // core::SystemError if in or out cannot be opened; core::Error if the key fits no file (for
 // CBC: as far as paddings tell), or if a directory that is to be decrypted or verified holds no
 // sealed file.
-// ranks: this is rank 0 of them, and the others are in serve_rank_0() (coordinator.h); null: there
-// are none. If one is lost, or cannot help, its part is done all the same; then its part of `ranks`
-// is of no more use.
-JobReport run_job(const Request& request, const Hooks& hooks = {}, comm::Comm* ranks = nullptr);
+// crew: who works on it (threads.h); without one, this process. If one of them is lost, or cannot
+// help, its part is done all the same.
+JobReport run_job(const Request& request, const Hooks& hooks, Crew& crew);
+JobReport run_job(const Request& request, const Hooks& hooks = {});
 
 }  // namespace tabane::encrypt

@@ -6,7 +6,6 @@
 #include <map>
 #include <span>
 #include <thread>
-#include <type_traits>
 #include <utility>
 #include <vector>
 
@@ -19,39 +18,26 @@ namespace {
 // Whole arrays of millions of files would stand in memory twice.
 constexpr std::size_t kBlockBytes = std::size_t{4} << 20;
 
-// Sends a constant array; receives another one, which is empty.
-template <class Array>
-void share_array(Array& array, comm::Comm& ranks) {
-  using Value = std::remove_cvref_t<decltype(array[0])>;
+// From rank 0 to others, where it is empty.
+template <class Value>
+void share_array(GrowingArray<Value>& array, comm::Comm& ranks) {
+  const bool sends = ranks.rank() == 0;
   std::uint64_t size = array.size();
   comm::broadcast(ranks, size, 0);
   std::vector<Value> block;
   for (std::uint64_t at = 0; at < size; at += block.size()) {
     block.resize(std::min<std::uint64_t>(kBlockBytes / sizeof(Value), size - at));
-    if constexpr (std::is_const_v<Array>)
-      std::copy_n(array.data() + at, block.size(), block.data());
+    if (sends) std::copy_n(array.data() + at, block.size(), block.data());
     comm::broadcast(ranks, block, 0);
-    if constexpr (!std::is_const_v<Array>) array.append(block.data(), block.size());
+    if (!sends) array.append(block.data(), block.size());
   }
 }
 
-void share_arrays(auto& tree, comm::Comm& ranks) {
+void share_tree(Tree& tree, comm::Comm& ranks) {
   share_array(tree.directories, ranks);
   share_array(tree.files, ranks);
   share_array(tree.links, ranks);
   share_array(tree.names, ranks);
-}
-
-// The same of trees.
-void share_trees(auto& trees, comm::Comm& ranks) {
-  share_arrays(trees.tree, ranks);
-  for (auto* const other : {&trees.as_read, &trees.as_written}) {
-    std::uint64_t is_there = other->has_value();
-    comm::broadcast(ranks, is_there, 0);
-    if (is_there == 0) continue;
-    if constexpr (!std::is_const_v<std::remove_pointer_t<decltype(other)>>) other->emplace();
-    share_arrays(**other, ranks);
-  }
 }
 
 constexpr std::size_t kBlock = kTreeKeyBytes;
@@ -119,12 +105,14 @@ std::vector<unsigned> divide_pus(const std::vector<Hello>& ranks) {
   return own;
 }
 
-void send(const Trees& trees, comm::Comm& ranks) { share_trees(trees, ranks); }
-
-Trees receive_trees(comm::Comm& ranks) {
-  Trees trees;
-  share_trees(trees, ranks);
-  return trees;
+void share(Trees& trees, comm::Comm& ranks) {
+  share_tree(trees.tree, ranks);
+  for (std::optional<Tree>* const other : {&trees.as_read, &trees.as_written}) {
+    std::uint64_t is_there = other->has_value();
+    comm::broadcast(ranks, is_there, 0);
+    if (is_there != 0 && !*other) other->emplace();
+    if (*other) share_tree(**other, ranks);
+  }
 }
 
 RankSecrets::RankSecrets(const Request& request, const TreeKey* tree)

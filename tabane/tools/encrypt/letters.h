@@ -166,8 +166,8 @@ struct Report {
   }
 };
 
-// Called by all ranks at once. throw: core::LostError.
-void send(const Trees& trees, comm::Comm& ranks);
-Trees receive_trees(comm::Comm& ranks);
+// Called by all ranks at once: those of rank 0 come to the others, which have none. throws:
+// core::LostError.
+void share(Trees& trees, comm::Comm& ranks);
 
 }  // namespace tabane::encrypt

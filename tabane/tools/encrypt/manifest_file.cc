@@ -279,13 +279,7 @@ const std::vector<Attribute>& TreeManifest::attributes_of(std::uint32_t file) co
   return found == attributes_.end() ? none : found->second;
 }
 
-bool TreeManifest::differs(const std::string& path) {
-  const std::lock_guard lock(mutex_);
-  return finder_.has(path);
-}
-
 void TreeManifest::add(const std::string& path, const Misfit& misfit) {
-  const std::lock_guard lock(mutex_);
   const bool temporary = core::is_temporary_name(path.substr(path.rfind('/') + 1));
   if (misfit.kind == Difference::added && temporary) return temporaries_.push_back(path);
   finder_.add(misfit.kind, path, misfit.salt);

@@ -6,7 +6,6 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
-#include <mutex>
 #include <optional>
 #include <string>
 #include <unordered_map>
@@ -113,10 +112,10 @@ class TreeManifest {
   // The same: the extended attributes that a file should have. Thread-safe.
   const std::vector<Attribute>& attributes_of(std::uint32_t file) const;
   // Whether a difference was noted at the path.
-  bool differs(const std::string& path);
+  bool differs(const std::string& path) const { return finder_.has(path); }
 
-  // Notes a difference that the work found; of a file that is not in the manifest and has
-  // a temporary name, that it is left out. Thread-safe.
+  // Notes a difference; of a file that is not in the manifest and has a temporary name, that it is
+  // left out.
   void add(const std::string& path, const Misfit& misfit);
   // Names all that were found, in the order of their paths; to be called once, after the work.
   std::vector<TreeDifference> differences();
@@ -140,7 +139,6 @@ class TreeManifest {
   std::optional<FileRecords> files_;
   std::unordered_map<std::uint32_t, std::uint32_t> first_names_;
   std::unordered_map<std::uint32_t, std::vector<Attribute>> attributes_;
-  std::mutex mutex_;
   DifferenceFinder finder_;
   std::vector<std::string> temporaries_;
 };

@@ -75,7 +75,7 @@ std::uint64_t bytes_of(const Unit& unit, const Tree& tree, const Plan& plan) {
 }
 
 Plan make_plan(const Tree& tree, const PlanOptions& options) {
-  Plan plan;
+  Plan plan{.options = options};
   const std::uint64_t bytes = tree.bytes();
   plan.threads =
       options.threads > 0 ? options.threads : choose_threads(tree.files.size(), bytes, options.pus);

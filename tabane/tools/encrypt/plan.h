@@ -31,6 +31,7 @@ struct PlanOptions {
 };
 
 struct Plan {
+  PlanOptions options;  // that it was made with
   unsigned threads = 1;
   std::uint64_t piece_bytes = 0;  // of every piece but the last of a file
   std::vector<Unit> units;        // large ones first, so that the threads end together

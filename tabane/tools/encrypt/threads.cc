@@ -10,6 +10,7 @@
 #include <optional>
 #include <vector>
 
+#include "tabane/core/binding.h"
 #include "tabane/core/threads.h"
 
 namespace tabane::encrypt {
@@ -208,6 +209,14 @@ void run_job_threads(JobState& job, const Plan& plan, crypto::Engine engine, con
     JobThread(job, queue, engine, hooks.trace, copies).work();
   };
   run_threads(job, plan, work, hooks, source);
+}
+
+// hardware_concurrency() knows of no affinity.
+unsigned Crew::pus() { return std::max(1u, static_cast<unsigned>(core::thread_binding().size())); }
+
+void Crew::work(JobState& job, const Places&, const Plan& plan, crypto::Engine engine,
+                const Hooks& hooks, CopyPairs* copies, JobReport&) {
+  run_job_threads(job, plan, engine, hooks, copies);
 }
 
 }  // namespace tabane::encrypt

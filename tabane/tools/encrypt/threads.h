@@ -1,8 +1,9 @@
-// The threads of a job, and who does what.
+// Who does the units of a job: the threads of a process, and perhaps others.
 #pragma once
 
 #include "tabane/tools/encrypt/copy_share.h"
 #include "tabane/tools/encrypt/file_task.h"
+#include "tabane/tools/encrypt/places.h"
 #include "tabane/tools/encrypt/plan.h"
 #include "tabane/tools/encrypt/request.h"
 
@@ -15,5 +16,25 @@ namespace tabane::encrypt {
 // here. throws: what a thread could not attribute to a file.
 void run_job_threads(JobState& job, const Plan& plan, crypto::Engine engine, const Hooks& hooks,
                      CopyPairs* copies, UnitSource* source = nullptr);
+
+// Who works on a job: this process; who lets others take part of it derives from this.
+class Crew {
+ public:
+  virtual ~Crew() = default;
+
+  // Whether nobody else does, or is going to.
+  virtual bool alone() const { return true; }
+  // Says that nobody else is needed.
+  virtual void let_go() {}
+
+  // How many processes there are, and the PUs that they may use.
+  virtual unsigned processes() { return 1; }
+  virtual unsigned pus();
+
+  // Does the plan as run_job_threads() does, and tells who did it. copies: left alone if others
+  // take part.
+  virtual void work(JobState& job, const Places& places, const Plan& plan, crypto::Engine engine,
+                    const Hooks& hooks, CopyPairs* copies, JobReport& outcome);
+};
 
 }  // namespace tabane::encrypt

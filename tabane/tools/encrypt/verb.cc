@@ -403,6 +403,7 @@ int run(Options& options, comm::Comm* ranks, bool& lost) {
   std::signal(SIGXFSZ, SIG_IGN);  // a file over the size limit fails alone, with EFBIG
   const StopOnSignal stop;
   JobProgress progress(options.quiet);
+  Coordinator crew(ranks);
   const JobReport outcome =
       run_job(options.request,
               {.stop_requested = [] { return StopOnSignal::requested(); },
@@ -410,7 +411,7 @@ int run(Options& options, comm::Comm* ranks, bool& lost) {
                .progress = [&progress](const Progress& now) { progress.show(now); },
                .may_remove = says_yes,
                .trace = options.trace ? &*options.trace : nullptr},
-              ranks);
+              crew);
   lost = outcome.lost_ranks;
   progress.clear();
   print_outcome(options, outcome);

@@ -156,7 +156,7 @@ void work(Request& request, const Start& start, Trees& trees, const RankSecrets&
   const bool seals = tree_key && !start.slots.empty();
   const auto manifest = manifest_of(request, start, seals ? out.get() : in.get(), trees.tree, keys);
   JobState job(request, trees, in.get(), out.get(), keys);
-  job.role = Role::worker;
+  job.spreads_pieces = true;
   job.modes = start.modes;
   if (seals) {
     job.kept_by = manifest.get();
@@ -189,7 +189,8 @@ void serve_rank_0(Request request, const Hooks& hooks, comm::Comm& ranks) {
     mail.post(0, kHelloTag, encode(Hello{core::machine_name(), core::thread_binding(), own}));
     const auto start = mail.wait(kStartTag).as<Start>();
     if (start.works) {
-      Trees trees = receive_trees(ranks);
+      Trees trees;
+      share(trees, ranks);
       try {
         work(request, start, trees, RankSecrets(start.secrets, secret, own), hooks, mail);
       } catch (const core::LostError&) {
