@@ -42,6 +42,7 @@ decrypt --resume --force a b | decrypt --root 12 a b | decrypt --root a --withou
 verify --quick --without-manifest a | verify --root x a | decrypt --engine opencl1 a b
 rekey --new-passphrase --new-passphrase-file a tree | rekey tree | rekey --add tree
 epub protect --certificate a book -o out | epub protect --start tomorrow book -o out
+epub protect --end 2026-02-30 book -o out | epub protect --start 2026-02-03 --end 2026-02-03 b -o o
 epub protect --start 2027-01-02 --end 2027-01-01 book -o out | epub protect book -o -
 epub protect a/book b/book -o /dev/null | epub inspect ''
 linpack --matrix a -n 3 | linpack --matrix a --seed 3 | linpack --rhs b | linpack --grid 2
@@ -76,7 +77,9 @@ time --with 'a: -t two' true | time -P n 1 true | time -P n 1 x 'echo {n}' | tim
 time -w -1 true | time --repeat 0 true | time --shell '' true | time -p a -p b -p c true
 study aes-folder --files 10 100 --no-such | study aes-folder --sizes 4Q | study aes-folder --sizes ,
 study pc-cluster --seconds 5s | study pc-cluster --seconds 0.5s --hosts a,b
-study pc-cluster --launcher ""
+study pc-cluster --launcher "" --hosts a,b | study pc-cluster --hosts a
+study pc-cluster --hosts a,b,c | study pc-cluster --hosts a, | study pc-cluster --hosts a,-b
+study pc-cluster --seconds 0 --hosts a,b | study pc-cluster --seconds 2h --hosts a,b
 study process-thread --text-size x | study process-thread --workloads nothing
 study process-thread --malloc nothing | generate-docs | generate-docs a b c
 """

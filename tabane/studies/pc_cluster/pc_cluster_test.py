@@ -53,24 +53,6 @@ class Case(unittest.TestCase):
 
 
 class PcCluster(Case):
-    def test_refuses_before_it_measures(self):
-        for bad, part in ((["--hosts", "a"], "two hosts"),
-                          (["--hosts", "a,b,c"], "two hosts"),
-                          (["--hosts", "a,"], "--hosts"),
-                          (["--hosts", "a,-b"], "--hosts"),
-                          (["--hosts", "a,b", "--seconds", "0"], "from 1 to 3600"),
-                          (["--hosts", "a,b", "--seconds", "2h"], "from 1 to 3600"),
-                          (["--hosts", "a,b", "--seconds", "-1"], "is not a time"),
-                          (["--seconds", "5"], "--hosts"),
-                          (["--ranks", "0"], "4096"),
-                          (["--launcher", "", "--hosts", "a,b"], "--launcher"),
-                          (["-o", "/dev/null"], "/dev/null")):
-            with self.subTest(bad):
-                result = study(*bad)
-                self.assertEqual(result.returncode, 2, result.stderr)
-                self.assertIn(part, result.stderr)
-                self.assertEqual(result.stdout, "")
-
     def test_hosts_that_are_not_reached_are_refused(self):
         launcher = self.script("launcher", 'case "$*" in *--version*) echo some;; *) echo '
                                '"ssh: connect to host b port 22: No route to host" >&2; exit 255;;'

@@ -52,12 +52,7 @@ class Places(Case):
         done = self.epub("inspect", f"--json={self.folder / 'json'}", self.book)
         self.assertEqual(done.returncode, 0, done.stderr)
 
-    def test_options_that_mean_nothing(self):
-        for wrong in (("--print", "-3"), ("--copy", "x"), ("--end", "2026-02-30"),
-                      ("--start", "2026-02-03", "--end", "2026-02-03"), ("--threads", "0")):
-            self.refused(self.run_verb("protect", self.book, self.protected, *wrong), wrong[0],
-                         code=2)
-        self.refused(self.epub("inspect", ""), 'BOOK ""', code=2)
+    def test_what_is_no_name_of_a_book(self):
         for wrong in ("", f"{self.book}/"):
             self.refused(self.run_verb("protect", wrong, self.folder / "out"),
                          f'BOOK "{wrong}": is not the name of a file', code=2)
