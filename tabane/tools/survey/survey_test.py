@@ -143,17 +143,6 @@ class Report(unittest.TestCase):
             self.assertEqual(result.returncode, 0, result.stderr)
             self.assertIn("latency.add", page.read_text())
 
-    def test_refuses_what_is_not_a_survey(self):
-        with tempfile.TemporaryDirectory() as folder:
-            for text in ("", "{", "{}", "[]", '{"schema_version": 99, "kind": "survey"}'):
-                file = pathlib.Path(folder) / "x.json"
-                file.write_text(text)
-                result = tabane("report", str(file), "-o", f"{folder}/page.html")
-                self.assertEqual(result.returncode, 2, text)
-                self.assertIn(str(file), result.stderr)
-            self.assertFalse((pathlib.Path(folder) / "page.html").exists())
-        self.assertEqual(tabane("report", "/nowhere.json").returncode, 1)
-
 
 class Verbs(unittest.TestCase):
     def test_help_and_version_succeed(self):
