@@ -32,6 +32,12 @@ MAY_INCLUDE["studies"] = MAY_INCLUDE["tools"] | {"tools"}
 
 HWLOC_FILES = {f"tabane/core/{name}.cc" for name in ("topology", "placement", "memory")}
 FLOORS = {"tools/encrypt": 8}  # x.h and x.cc count as one file
+ENCRYPT = "tabane/tools/encrypt/"
+FACTS = [  # of tools/encrypt: what code calls them, and the files in which it may
+    ("hidden names", re.compile(r"hid(?:e|es|den)_names|HidesNames|[Ss]tored_?[Nn]ame"),
+     ("hidden_names", "job_text", "manifest_format", "request", "verb")),
+    ("ranks", re.compile(r"\branks?_?\b|\bComm\b|[Cc]oordinator"),
+     ("coordinator", "job_text", "letters", "request", "verb", "worker"))]
 JSON_FILES = {"tabane/lab/record/json.cc", "tabane/tools/epub/licence.cc"}
 MPI_FOLDER = "tabane/comm/transport/mpi/"
 OPENCL_FOLDER = "tabane/device/opencl/"
@@ -122,6 +128,14 @@ def call_findings(path, line):
         yield "only program/ and verbs end the program"
     if READS_ARGV.search(line):
         yield "only program/ and verbs read argv"
+
+
+def fact_findings(path, line):
+    if not path.startswith(ENCRYPT):
+        return
+    for fact, words, files in FACTS:
+        if words.search(line) and not path[len(ENCRYPT):].startswith(tuple(f"{x}." for x in files)):
+            yield f"of tools/encrypt only {', '.join(files)} know of {fact}"
 
 
 def read_rooms(text):
@@ -217,13 +231,17 @@ def findings(path, text):
                     yield number, sentence
     if not is_free(path):
         for number, line in enumerate(without(text, strings=True).split("\n"), 1):
-            for sentence in call_findings(path, line):
+            for sentence in (*call_findings(path, line), *fact_findings(path, line)):
                 yield number, sentence
 
 
 # path, source, part of the sentence that must be found; None: nothing may be found.
 CASES = [
     ("tabane/core/a.cc", '#include "tabane/simd/reduction.h"', "core/ may not include simd/"),
+    ("tabane/tools/encrypt/job.cc", "if (request.hide_names) return;", "know of hidden names"),
+    ("tabane/tools/encrypt/job.cc", "int run(comm::Comm* ranks);", "know of ranks"),
+    ("tabane/tools/encrypt/worker.cc", "int run(comm::Comm* ranks);  // hide_names", None),
+    ("tabane/tools/encrypt/job_test.cc", "request.hide_names = true;", None),
     ("tabane/simd/a.cc", '#include "tabane/team/fork.h"', "simd/ may not include team/"),
     ("tabane/team/a.cc", '#include "tabane/simd/reduction.h"', "team/ may not include simd/"),
     ("tabane/team/a.h", '#  include "tabane/comm/comm.h"', "team/ may not include comm/"),

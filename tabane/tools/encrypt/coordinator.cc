@@ -411,10 +411,10 @@ void release_workers(comm::Comm& ranks) { Coordinator(&ranks).let_go(); }
 
 void Coordinator::work(JobState& job, const Places& places, const Plan& plan, crypto::Engine engine,
                        const Hooks& hooks, CopyPairs* copies, JobReport& outcome) {
-  if (alone()) {
-    Crew::work(job, places, plan, engine, hooks, copies, outcome);
-  } else {
+  if (mail_) {
     share_out(job, places, plan, engine, hooks, outcome);
+  } else {
+    Crew::work(job, places, plan, engine, hooks, copies, outcome);
   }
   outcome.remarks = remarks_;
 }
@@ -443,6 +443,7 @@ void Coordinator::share_out(JobState& job, const Places& places, const Plan& pla
   sign.reset();
   remarks_ = units.remarks();
   outcome.lost_ranks = units.lost();
+  outcome.ranks = comm_->size();
   outcome.threads = std::accumulate(threads_.begin(), threads_.end(), 0u);
 }
 

@@ -24,7 +24,6 @@ class Coordinator : public Crew {
   Coordinator(const Coordinator&) = delete;
   Coordinator& operator=(const Coordinator&) = delete;
 
-  bool alone() const override { return !mail_; }
   void let_go() override;
   // These two wait until all have come.
   unsigned processes() override;

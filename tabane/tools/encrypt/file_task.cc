@@ -135,25 +135,12 @@ std::size_t directories_to_keep(const std::optional<Tree>& other_names) {
   return other_names ? DirectoryOpener::kAll : 2;
 }
 
-DirectoryEntry entry_of(DirectoryOpener& directories, const Tree& tree, std::uint32_t file) {
-  const TreeFile& place = tree.files[file];
-  return {directories.open(place.directory), tree.name(place.name_at)};
-}
-
 }  // namespace
 
 Directories::Directories(const JobState& job)
     : in(job.trees.in(), job.in_root, false, directories_to_keep(job.trees.as_read)) {
   if (job.out_root < 0) return;
   out.emplace(job.trees.out(), job.out_root, true, directories_to_keep(job.trees.as_written));
-}
-
-DirectoryEntry Directories::input_of(const JobState& job, std::uint32_t file) {
-  return entry_of(in, job.trees.in(), file);
-}
-
-DirectoryEntry Directories::output_of(const JobState& job, std::uint32_t file) {
-  return entry_of(*out, job.trees.out(), file);
 }
 
 bool FileTask::start(Directories& directories, const std::function<void()>& prepare) {
@@ -170,7 +157,7 @@ bool FileTask::start(Directories& directories, const std::function<void()>& prep
       open_input(directories);
       // What the manifest does not have gets no directory, either; `prepare` tells of it.
       if (directories.out && (!job_.manifest || record_.known)) {
-        DirectoryEntry place = directories.output_of(job_, index_);
+        DirectoryEntry place = directories.out->entry(index_);
         out_directory_ = std::move(place.directory);
         out_name_ = std::move(place.name);
       }
@@ -184,7 +171,7 @@ bool FileTask::start(Directories& directories, const std::function<void()>& prep
 }
 
 void FileTask::open_input(Directories& directories) {
-  const DirectoryEntry place = directories.input_of(job_, index_);
+  const DirectoryEntry place = directories.in.entry(index_);
   in_ = open_entry(place.directory->get(), place.name.c_str());
   if (!in_.valid()) throw core::SystemError("open", path(), errno);
   if (fstat(in_.get(), &before_) != 0) throw core::SystemError("stat", path(), errno);

@@ -111,9 +111,6 @@ struct ChangedWhileRead : std::exception {
 // A thread's view of both trees.
 struct Directories {
   explicit Directories(const JobState& job);
-  // throw: core::SystemError.
-  DirectoryEntry input_of(const JobState& job, std::uint32_t file);
-  DirectoryEntry output_of(const JobState& job, std::uint32_t file);
 
   DirectoryOpener in;
   std::optional<DirectoryOpener> out;

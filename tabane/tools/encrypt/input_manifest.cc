@@ -241,7 +241,7 @@ bool looks_right(JobState& job, Directories& directories, std::uint32_t file) {
   const FileRecord record = job.manifest->expected(file);
   if (!record.known || place.bytes < kSlotsAt + crypto::kTagBytes) return false;
   try {
-    const DirectoryEntry lies = directories.input_of(job, file);
+    const DirectoryEntry lies = directories.in.entry(file);
     const core::Descriptor sealed = open_entry(lies.directory->get(), lies.name.c_str());
     std::array<std::byte, 256> first;  // of most headers all
     if (!sealed.valid()) return false;

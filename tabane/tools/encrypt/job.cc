@@ -202,7 +202,6 @@ class FilesJob {
   void make_plan_of_work() {
     plan_ = make_plan(trees_.tree, plan_options(request_, places_, crew_));
     outcome_.threads = plan_.threads;
-    outcome_.ranks = static_cast<int>(crew_.processes());
   }
 
   // Finds what an update would remove; changes nothing.
@@ -248,7 +247,7 @@ class FilesJob {
                    .preserve = request_.preserve,
                    .mask = process_umask()};
     // An empty OUT has no other file system below it.
-    if (is_tree_ && out_root_.valid() && !request_.replaces() && crew_.alone() &&
+    if (is_tree_ && out_root_.valid() && !request_.replaces() && crew_.processes() == 1 &&
         core::unnamed_files_get_names(out_root_.get())) {
       job_->outputs = core::Until::unnamed;
       job_->small_in_place = request_.seals() && !request_.fsync && is_unfinished(out_root_.get());

@@ -21,7 +21,7 @@ constexpr std::uint8_t kEnd = 0;  // in the place of a kind
 constexpr std::uint32_t kPermissionBits = 07777;
 
 // '/' before every other byte; there is no 0 in a path.
-int rank(char c) { return c == '/' ? 0 : static_cast<unsigned char>(c); }
+int order_of(char c) { return c == '/' ? 0 : static_cast<unsigned char>(c); }
 
 bool is_name(std::string_view name) {
   return !name.empty() && name != "." && name != ".." && name.find('\0') == name.npos;
@@ -77,7 +77,7 @@ bool is_attribute_name(std::string_view name) {
 int compare_paths(std::string_view a, std::string_view b) {
   const auto [at_a, at_b] = std::mismatch(a.begin(), a.end(), b.begin(), b.end());
   if (at_a == a.end() || at_b == b.end()) return (at_a != a.end()) - (at_b != b.end());
-  return rank(*at_a) - rank(*at_b);
+  return order_of(*at_a) - order_of(*at_b);
 }
 
 const char* PathOrder::refuse(EntryKind kind, std::string_view path) {

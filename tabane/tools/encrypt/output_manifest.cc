@@ -267,7 +267,7 @@ bool OutputManifest::keeps(Directories& directories, std::uint32_t file) {
   if (time == kNoTime || time != job_.tree.times[file] || place.mode != record.mode) return false;
   struct stat sealed {};
   try {
-    const DirectoryEntry lies = directories.output_of(job_, file);
+    const DirectoryEntry lies = directories.out->entry(file);
     if (fstatat(lies.directory->get(), lies.name.c_str(), &sealed, AT_SYMLINK_NOFOLLOW) != 0) {
       return false;
     }

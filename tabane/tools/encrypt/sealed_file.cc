@@ -138,8 +138,8 @@ void SealedFormat::prepare_to_seal(SealedTask& task) {
     task.header_.file_salt = joint->salt;
   } else {
     draw_salt(task.header_.file_salt);
-    task.presize(with_header(task.header_.bytes()));
   }
+  task.presize(with_header(task.header_.bytes()));
   task.keys_ = derive_file_keys(task.header_, job.seal->key);
   task.header_bytes_ = encode_header(task.header_, task.keys_);
   task.record().sealed = {

@@ -22,8 +22,6 @@ class Crew {
  public:
   virtual ~Crew() = default;
 
-  // Whether nobody else does, or is going to.
-  virtual bool alone() const { return true; }
   // Says that nobody else is needed.
   virtual void let_go() {}
 

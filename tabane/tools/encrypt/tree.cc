@@ -440,6 +440,11 @@ core::SharedDescriptor DirectoryOpener::open(std::uint32_t directory) {
   return reached;
 }
 
+DirectoryEntry DirectoryOpener::entry(std::uint32_t file) {
+  const TreeFile& place = tree_.files[file];
+  return {open(place.directory), tree_.name(place.name_at)};
+}
+
 Tree scan(int root, const Selection& selection, Temporaries temporaries, bool own, bool times,
           unsigned threads) {
   Tree tree = Scanner(root, selection, temporaries, own).run();

@@ -169,6 +169,12 @@ core::Descriptor open_entry(int directory, const char* name);
 // throws: core::SystemError naming the link; core::Error if the target has more than 1 MiB.
 std::string read_link(int directory, const char* name);
 
+// A file by its name in an open directory.
+struct DirectoryEntry {
+  core::SharedDescriptor directory;
+  std::string name;
+};
+
 // Opens the directories of a tree below another root, one after the other; keeps the last ones
 // open. One thread at a time; several may make the same directories at once.
 class DirectoryOpener {
@@ -183,6 +189,7 @@ class DirectoryOpener {
   // core::Error if it is refused.
   // cost: one openat for each component below the nearest directory held.
   core::SharedDescriptor open(std::uint32_t directory);
+  DirectoryEntry entry(std::uint32_t file);  // the same for the directory that a file lies in
 
  private:
   struct Held {
@@ -201,12 +208,6 @@ class DirectoryOpener {
   std::vector<core::SharedDescriptor> all_;  // with kAll, by number; null: not opened yet
   std::vector<Held> chain_;           // the innermost of the path to the last one, outermost first
   std::vector<std::uint32_t> steps_;  // below the nearest one held, innermost first
-};
-
-// A file by its name in an open directory.
-struct DirectoryEntry {
-  core::SharedDescriptor directory;
-  std::string name;
 };
 
 // Walks what lies below the open directory `root`. cost: one fstatat a file, and each directory
