@@ -2,6 +2,8 @@
 
 #include <filesystem>
 #include <fstream>
+#include <regex>
+#include <set>
 #include <sstream>
 
 #include "tabane/lab/page/report.h"
@@ -81,6 +83,19 @@ TEST(PlotOfCurves, DrawsAFittedLineAboveTheCurves) {
   EXPECT_LT(script.find("data index 2"), script.find("data index 1"));
   EXPECT_NE(script.find("index 1 using 1:2 with lines lw 1.8 dt 2 lc rgb '#000000'"),
             std::string::npos);
+}
+
+TEST(PlotOfCurves, DrawsNoTwoOfManyCurvesAlike) {
+  Curves curves{{"x", ""}, {"y", ""}, {}};
+  for (int i = 0; i < 13; ++i)
+    curves.series.push_back(
+        {.name = "c" + std::to_string(i), .x = {0, 9}, .y = {1, 2}, .joined = false});
+  const std::string script = script_of(curves);
+  const std::regex look("points lw 1 pt [0-9]+ ps [0-9.]+ lc rgb '#[0-9a-f]+'");
+  std::set<std::string> looks;
+  for (std::sregex_iterator at(script.begin(), script.end(), look), end; at != end; ++at)
+    looks.insert(at->str());
+  EXPECT_EQ(looks.size(), 13u) << script;
 }
 
 TEST(RunGnuplot, SaysThatTheProgramIsMissing) {

@@ -100,8 +100,10 @@ std::string plots_of(const Curves& curves) {
     if (curve.role != Role::fitted) ++place;
     const std::size_t own = place == 0 ? 0 : place - 1;
     const std::size_t colour = curve.colour ? static_cast<std::size_t>(*curve.colour) : own;
-    const std::size_t shape =
-        curve.shape && *curve.shape >= 0 ? static_cast<std::size_t>(*curve.shape) : own;
+    // Where colours begin again, shapes do not: no two look alike.
+    const std::size_t shape = curve.shape && *curve.shape >= 0
+                                  ? static_cast<std::size_t>(*curve.shape)
+                                  : own + own / kPoints.size();
     (curve.role == Role::fitted ? fitted : plots)
         .push_back(plot_of(curve, index++,
                            {std::string(series_colour(colour)), kPoints[shape % kPoints.size()],

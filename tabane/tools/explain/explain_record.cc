@@ -19,7 +19,7 @@ namespace {
 constexpr std::size_t kMostThreads = 16;  // of a table
 constexpr std::size_t kPlaces = 40;       // of a curve over time, or fewer
 constexpr double kLineBytes = 64;         // that one counted miss brings
-constexpr double kShownShare = 0.05;      // of its time, that it may be
+constexpr double kShownShare = 0.1;       // of its time, that it may be
 
 constexpr const char* kFewerPus = "fewer PUs";  // of runs
 constexpr std::pair<Doing, const char*> kShown[] = {
