@@ -138,6 +138,8 @@ void ask_explain(Panel& panel) {
     const lab::Json record = lab::Json::parse(core::read_file(file));
     if (!known.slowdown.empty() && value_of(record, known.slowdown) == 0)
       return "other PUs took nothing of it, or there was no time";
+    if (const double others = value_of(record, "share.waiting_for_a_PU"); others >= kWorthAWord)
+      return fmt::format("other programs had its PUs for {:.0f} % of its time", 100 * others);
     judge(known, record, pus, answers);
     return "";
   };
