@@ -16,7 +16,8 @@ constexpr double kChaseFromMemory = 8;  // times a load from the shared cache, w
 constexpr double kLeastOver = 2;        // the same, at least
 constexpr double kLeastEffect = 1.08;   // of thieves of the cache: any thief costs a little
 constexpr double kMostOver = 1.5;       // of that ratio, what a command may lose
-constexpr double kUnsure = 0.1;         // of its time: calibration is not exact
+constexpr double kCalibration = 0.1;    // relative error of what thieves take
+constexpr double kUnsure = 0.1;         // of its time, for the same reason
 constexpr double kRare = 3, kBoth = 1;  // how much less likely a term is than none, a logarithm
 constexpr double kStep = 0.02;          // of shares
 constexpr double kRatioStep = 1.04;     // of knees, sizes and losses
@@ -72,7 +73,8 @@ const Family& likeliest(const std::vector<Family>& families) {
 }
 
 double squared_error(double seen, double expected, const Noise& noise) {
-  const double error = noise.deviation * noise.half / 1.96 * seen;
+  const double error =
+      std::hypot(noise.deviation * noise.half / 1.96 * seen, kCalibration * (seen - 1));
   return std::pow((seen - expected) / error, 2);
 }
 

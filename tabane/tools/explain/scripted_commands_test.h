@@ -65,6 +65,7 @@ struct ScriptedMachine {
   double memory_over_cache = 12;    // of our own chase
   bool thieves_take_cache = false;  // those of bandwidth
   double noise = 0.03;              // of each run
+  double calibration = 0;           // relative error of what thieves of bandwidth take
 };
 
 // What a run takes with u times the time for bandwidth, loads l times as long, and so much cache.
@@ -110,8 +111,10 @@ class Script {
          {std::tuple{0.25, 1.1, 1.05}, {0.5, 1.35, 1.2}, {0.8, 2.0, 1.6}}) {
       const double time = memory_time(command_, 1 / (1 - taken), latency, cache_left) +
                           command_.share(Kind::faults) * (faults - 1);
-      bandwidth.levels.push_back(
-          {.taken = taken, .slowdowns = samples(time, 2), .latency = latency, .faults = faults});
+      bandwidth.levels.push_back({.taken = 1 - 1 / calibrated(1 / (1 - taken)),
+                                  .slowdowns = samples(time, 2),
+                                  .latency = calibrated(latency),
+                                  .faults = calibrated(faults)});
     }
     Trial cache{.resource = Resource::cache};
     for (const double held : {8.0, 16.0, 24.0, 28.0})
@@ -146,6 +149,10 @@ class Script {
     double sum = -6;
     for (int i = 0; i < 12; ++i) sum += random_.unit();
     return sum;
+  }
+  double calibrated(double times) {
+    if (machine_.calibration == 0) return times;
+    return 1 + (times - 1) * std::exp(machine_.calibration * gauss());
   }
   double noisy(double time) { return time * std::max(0.5, 1 + machine_.noise * gauss()); }
   std::vector<double> samples(double time, int count) {

@@ -390,7 +390,7 @@ Calibration calibrate(Thieves& thieves, std::span<const unsigned> pus,
     const auto fitting = [&] { return median_of(kFits, [&] { return chase->fitting(); }); };
     calibrator.go_on();
     std::vector<Leftover> left = {{.left = fitting()}};
-    for (const double part : {0.25, 0.5, 1.0, 2.0})
+    for (const double part : {0.5, 0.75, 1.0})
       left.push_back(calibrator.beside(
           {.what = Resource::cache, .amount = part * left.front().left}, fitting));
     found.cache = std::move(left);

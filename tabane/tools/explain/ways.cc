@@ -256,7 +256,7 @@ class WaysBuilder {
   }
 
   void steal_cache(Thieves& thieves, const Calibration& calibration) {
-    constexpr double kRanks[] = {3, 4, 9, 10};  // of the most that is taken … the least
+    constexpr double kRanks[] = {3, 4, 9};  // of the most that is taken … the least
     if (calibration.cache.empty()) return untried(Resource::cache, calibration.no_cache);
     const double all = calibration.cache[0].left;
     ways_.limits.cache = all;
