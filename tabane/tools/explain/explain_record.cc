@@ -76,7 +76,6 @@ class RecordBuilder {
   void add_shares() {
     std::vector<Cause> causes = found_.shares;
     std::erase_if(causes, [](const Cause& cause) { return cause.most() < kShownShare; });
-    std::ranges::stable_sort(causes, std::greater(), &Cause::won);
     views_.table("shares", rows_of({"cause", "share of its time", "if that took", "times as fast"},
                                    causes, [](const Cause& cause) -> std::vector<Entry> {
                                      Entry gain(cause.gain_of(cause.share), "ratio");
@@ -210,14 +209,10 @@ class RecordBuilder {
   void add_undisturbed() {
     const Observed& seen = evidence_.observed;
     const double seconds = core::median(seen.seconds);
-    const auto counted = [&](const char* event) -> std::optional<double> {
-      for (const auto& [name, count] : seen.counts)
-        if (name == event && count > 0) return count;
-      return std::nullopt;
-    };
-    const auto instructions = counted(core::events::kInstructions);
-    const auto cycles = counted(core::events::kCycles),
-               misses = counted(core::events::kCacheMisses);
+    std::map<std::string_view, double> counts(seen.counts.begin(), seen.counts.end());
+    const double instructions = counts[core::events::kInstructions],
+                 cycles = counts[core::events::kCycles],
+                 misses = counts[core::events::kCacheMisses];
     Rows rows{{"of one run", "median"}, {}};
     const auto add = [&](const char* what, std::optional<double> value, const char* unit) {
       if (value) rows.rows.push_back({what, *value == 0 ? Entry("0") : Entry(value, unit)});
@@ -227,10 +222,10 @@ class RecordBuilder {
     add("system time", seen.system, "s");
     add("page faults", seen.minor_faults, "1");
     add("read and written on disks", seen.disk_bytes, "B");
-    if (instructions && cycles) add("instructions per cycle", *instructions / *cycles, "ratio");
-    if (misses) add("misses of the cache, as bytes", *misses * kLineBytes / seconds, "B/s");
+    if (instructions * cycles > 0) add("instructions per cycle", instructions / cycles, "ratio");
+    if (misses > 0) add("misses of the cache, as bytes", misses * kLineBytes / seconds, "B/s");
     views_.table("undisturbed", std::move(rows),
-                 {{"counted", instructions || misses ? "counted" : ""}});
+                 {{"counted", instructions + misses > 0 ? "counted" : ""}});
   }
 
   void add_runs() {

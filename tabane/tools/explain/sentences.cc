@@ -104,7 +104,10 @@ class Words {
         others.push_back(fmt::format("{} {}", name_of(cause.kind), show_percent(cause.share)));
     }
     if (!others.empty()) say("other causes", {{"names", join(others)}});
-    if (found_.causes.empty()) say(waits_unseen() ? "too few looks" : "nothing");
+    const Observed& seen = evidence_.observed;
+    const bool waits =
+        !seen.seconds.empty() && seen.user + seen.system < 0.5 * core::median(seen.seconds);
+    if (found_.causes.empty()) say(waits ? "too few looks" : "nothing");
     say_given();
     say_threads();
     if (!line_.empty()) out_.insert(out_.begin() + reason_ + 1, "    " + line_);
@@ -116,11 +119,6 @@ class Words {
     out_.push_back(sentence_of(name, values));
   }
   const Trial* trial(Resource resource) const { return find_trial(evidence_, resource); }
-
-  bool waits_unseen() const {
-    const Observed& seen = evidence_.observed;
-    return !seen.seconds.empty() && seen.user + seen.system < 0.5 * core::median(seen.seconds);
-  }
 
   void say_cause(const Cause& cause) {
     const bool first = out_.empty();
