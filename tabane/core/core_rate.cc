@@ -56,6 +56,7 @@ void answer_questions(Exchange& exchange) {
 TickSkew ask_questions(Exchange& exchange, int rounds) {
   constexpr double kMostSeconds = 2;  // for PUs that are busy with other work
   const auto limit = static_cast<std::uint64_t>(kMostSeconds * tick_rate().ticks_per_second);
+  const double step = tick_overhead().step_ticks;
   const std::uint64_t start = ticks_begin();
   std::uint64_t fastest = ~std::uint64_t{0};
   TickSkew skew;
@@ -64,13 +65,9 @@ TickSkew ask_questions(Exchange& exchange, int rounds) {
     exchange.asked.store(round, std::memory_order_release);
     wait_for_round(exchange.answered, round);
     const std::uint64_t received = ticks_end();
-    const std::uint64_t round_trip = received - sent;
-    if (round_trip < fastest) {
-      // The answer was stamped at some moment of the round trip; its middle errs least.
-      fastest = round_trip;
-      skew.bound_ticks = 0.5 * static_cast<double>(round_trip);
-      skew.offset_ticks =
-          static_cast<double>(static_cast<std::int64_t>(exchange.stamp - sent)) - skew.bound_ticks;
+    if (received - sent < fastest) {
+      fastest = received - sent;
+      skew = skew_of(sent, exchange.stamp, received, step);
     }
     if (received - start > limit) break;
   }
@@ -79,6 +76,14 @@ TickSkew ask_questions(Exchange& exchange, int rounds) {
 }
 
 }  // namespace
+
+TickSkew skew_of(std::uint64_t sent, std::uint64_t stamp, std::uint64_t received,
+                 double step_ticks) {
+  // The answer was stamped at some moment of the round trip; its middle errs least.
+  const double half = 0.5 * static_cast<double>(received - sent);
+  return {.offset_ticks = static_cast<double>(static_cast<std::int64_t>(stamp - sent)) - half,
+          .bound_ticks = half + step_ticks};
+}
 
 std::uint64_t run_add_chain(std::uint64_t adds) {
   std::uint64_t sum = 0;

@@ -40,6 +40,20 @@ TEST(MeasureCoreRate, IsARateOfARealCore) {
 
 TEST(MeasureCoreRate, MeasuresAtLeastOneSliceWithoutABudget) { EXPECT_GT(measure_core_rate(0), 0); }
 
+TEST(SkewOf, IsTheMiddleOfARoundTripAndHalfOfItAndAStep) {
+  // Between 107 - 120 - 1 and 107 - 100 + 1.
+  const TickSkew skew = skew_of(100, 107, 120, 1);
+  EXPECT_EQ(skew.offset_ticks, -3);
+  EXPECT_EQ(skew.bound_ticks, 11);
+}
+
+TEST(SkewOf, IsNoBetterKnownThanAStepOfTheCounters) {
+  // They moved by 40 at once, after the answer: it may have come that much before.
+  const TickSkew skew = skew_of(1000, 960, 1000, 40);
+  EXPECT_EQ(skew.offset_ticks, -40);
+  EXPECT_EQ(skew.bound_ticks, 40);
+}
+
 TEST(MeasureTickSkew, RefusesOnePuWithItself) {
   const unsigned pu = thread_binding().front();
   EXPECT_THROW(measure_tick_skew(pu, pu), SystemError);
