@@ -54,6 +54,17 @@ TEST(MpMultiply, GivesWhatIsWorkedOutByHand) {
   EXPECT_EQ(mpfr_get_d(c.at(1, 1), MPFR_RNDN), 1);
 }
 
+// A figure of x86-64, which any other processor has to have, too.
+TEST(MpMultiply, HasTheSameBitsOnEveryProcessor) {
+  const Matrix a = random_matrix(20, 30, 300, 2), b = random_matrix(30, 20, 300, 2, 2);
+  for (const Method method : kMethods) {
+    std::uint64_t digest = 0;
+    for (const std::uint64_t word : multiply(a, b, 300, {.method = method}).pack({0, 20}, {0, 20}))
+      digest = core::mix(digest ^ word);
+    EXPECT_EQ(digest, 7697638888756949173u) << "method " << static_cast<int>(method);
+  }
+}
+
 TEST(MpMultiply, IsExactForAllSmallSizes) {
   for (int n = 0; n <= 70; n += n < 12 ? 1 : 29) {
     expect_product(test_matrix(n, n, 100, 3), test_matrix(n, n, 100, 3, 2), 100,
