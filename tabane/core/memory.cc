@@ -162,6 +162,11 @@ bool probe_numa_calls() {
 
 }  // namespace
 
+std::size_t cache_line_bytes() {
+  static const long bytes = sysconf(_SC_LEVEL1_DCACHE_LINESIZE);
+  return bytes > 0 ? static_cast<std::size_t>(bytes) : 64;
+}
+
 std::size_t page_bytes() {
   static const auto bytes = static_cast<std::size_t>(sysconf(_SC_PAGESIZE));
   return bytes;

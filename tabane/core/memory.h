@@ -41,10 +41,11 @@ struct MemoryOptions {
   bool copied_by_forks = true;
 };
 
-std::size_t page_bytes();       // base page
-std::size_t huge_page_bytes();  // transparent huge page; 0: the system has none
-bool huge_pages_possible();     // the system grants them on request ("always" or "madvise")
-bool numa_calls_available();    // mbind and move_pages are neither missing nor filtered
+std::size_t cache_line_bytes();  // of the first data cache; 64 where the system does not tell
+std::size_t page_bytes();        // base page
+std::size_t huge_page_bytes();   // transparent huge page; 0: the system has none
+bool huge_pages_possible();      // the system grants them on request ("always" or "madvise")
+bool numa_calls_available();     // mbind and move_pages are neither missing nor filtered
 
 // Owns an anonymous private mapping. Movable, not copyable. Pages are not touched.
 class Region {

@@ -25,6 +25,13 @@ unsigned some_node() {
   return machine.numa_nodes().front().os_index;
 }
 
+TEST(CacheLineBytes, AreThoseOfTheFirstCache) {
+  EXPECT_EQ(cache_line_bytes() & (cache_line_bytes() - 1), 0u);
+  const auto first = Topology::detect().cache(1);
+  if (!first || first->line_bytes == 0) GTEST_SKIP() << "hwloc knows no line";
+  EXPECT_EQ(cache_line_bytes(), first->line_bytes);
+}
+
 TEST(PageBytes, IsAPowerOfTwoThatDividesTheHugePage) {
   EXPECT_GE(page_bytes(), 4096u);
   EXPECT_EQ(page_bytes() & (page_bytes() - 1), 0u);

@@ -11,7 +11,6 @@
 namespace tabane::lab {
 namespace {
 
-constexpr std::size_t kChaseLine = 64;
 constexpr std::uint64_t kMostRead = std::uint64_t{256} << 20;  // more than any cache keeps
 // Some caches keep a line only once it has been used again.
 constexpr std::uint64_t kWarmUpTurns = 3, kMostWarmUp = 1 << 18;
@@ -26,7 +25,7 @@ core::MemoryOptions not_copied(core::MemoryOptions options) {
 }  // namespace
 
 Chase::Chase(std::vector<std::uint64_t> sizes, const core::MemoryOptions& options)
-    : region_(sizes.back() + kChaseLine, not_copied(options)),
+    : region_(sizes.back() + core::cache_line_bytes(), not_copied(options)),
       sizes_(std::move(sizes)),
       at_(sizes_.size()) {
   const auto large = std::ranges::count_if(sizes_, [](auto size) { return size > kLinkedAnew; });
@@ -40,18 +39,18 @@ bool Chase::mostly_huge() const {
 }
 
 void Chase::prepare(std::size_t size) {
-  const std::uint64_t bytes = sizes_[size];
+  const std::uint64_t bytes = sizes_[size], line = core::cache_line_bytes();
   const bool large = bytes > kLinkedAnew;
   // The large sizes are the last ones: 1 for the largest, 2 for the next; 0 for all that are small.
   const std::size_t place = large ? sizes_.size() - size : 0;
   if (!large || at_[size] == nullptr)
-    at_[size] = link_random_cycle(region_.as<std::byte>().subspan(place * sizeof(void*), bytes),
-                                  kChaseLine);
-  for (std::uint64_t i = 0; i < std::min(bytes, kMostRead); i += kChaseLine)
+    at_[size] =
+        link_random_cycle(region_.as<std::byte>().subspan(place * sizeof(void*), bytes), line);
+  for (std::uint64_t i = 0; i < std::min(bytes, kMostRead); i += line)
     core::keep(*reinterpret_cast<volatile std::uint64_t*>(region_.data() + i));
   // Page tables, too, are cached: long chases find theirs there.
   const bool largest = size + 1 == sizes_.size();
-  const std::uint64_t settled = std::min(kWarmUpTurns * bytes / kChaseLine, kMostWarmUp);
+  const std::uint64_t settled = std::min(kWarmUpTurns * bytes / line, kMostWarmUp);
   follow(size, bytes <= kInCaches ? settled : largest ? kWarmUpOfTheLargest : kWarmUpBeyond);
 }
 
@@ -85,8 +84,9 @@ Chase& memory_chase(ProbeContext& context) {
     // One stream of the three that have room there.
     const std::uint64_t bytes =
         std::min<std::uint64_t>(dram.core_bytes / 3, std::uint64_t{1} << 30);
-    return std::make_unique<Chase>(std::vector<std::uint64_t>{bytes / kChaseLine * kChaseLine},
-                                   core::MemoryOptions{.pages = pages});
+    return std::make_unique<Chase>(
+        std::vector<std::uint64_t>{bytes / core::cache_line_bytes() * core::cache_line_bytes()},
+        core::MemoryOptions{.pages = pages});
   };
   Held& huge = context.memory().keep<Held>(kHugeChase, [&] {
     return core::huge_pages_possible() ? make(core::PageSize::huge) : Held();

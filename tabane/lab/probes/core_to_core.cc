@@ -106,7 +106,6 @@ CoreToCorePlan plan_core_to_core(std::span<const core::Pu> pus, bool quick, doub
 namespace {
 
 constexpr std::uint64_t kRoundTrips = 2000;  // of one epoch
-constexpr std::size_t kLineStride = 128;     // neighbouring lines may be fetched in pairs
 constexpr int kFewestEpochs = 3;
 constexpr int kMostEpochs = 41;
 constexpr int kWarmUpEpochs = 1;
@@ -123,14 +122,14 @@ struct Duel {
   std::vector<double> ns;  // latency, one an epoch
   std::optional<bool> at_home;
 
+  // Neighbouring lines may be fetched in pairs.
+  const std::size_t stride = 2 * core::cache_line_bytes();
+
   std::atomic<std::uint64_t>& line(std::uint64_t epoch) {
-    const std::uint64_t lines = page.size() / kLineStride;
-    return *reinterpret_cast<std::atomic<std::uint64_t>*>(page.data() +
-                                                          epoch % lines * kLineStride);
+    return *reinterpret_cast<std::atomic<std::uint64_t>*>(page.data() + epoch % lines() * stride);
   }
-  std::uint64_t first_value(std::uint64_t epoch) const {
-    return epoch / (page.size() / kLineStride) * 2 * kRoundTrips;
-  }
+  std::uint64_t first_value(std::uint64_t epoch) const { return epoch / lines() * 2 * kRoundTrips; }
+  std::uint64_t lines() const { return page.size() / stride; }
 };
 static_assert(std::atomic<std::uint64_t>::is_always_lock_free);
 

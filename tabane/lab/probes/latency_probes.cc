@@ -163,7 +163,6 @@ using core::kKiB;
 using core::kMiB;
 constexpr std::uint64_t kSmallestSet = 4 * kKiB;
 constexpr std::uint64_t kUnknownLastLevel = 32 * kMiB;
-constexpr std::uint64_t kLineBytes = 64;
 constexpr std::uint64_t kCycleAdds = 64;
 
 struct Plan {
@@ -174,7 +173,7 @@ struct Plan {
 };
 
 std::uint64_t whole_lines(double bytes) {
-  return static_cast<std::uint64_t>(bytes / kLineBytes) * kLineBytes;
+  return static_cast<std::uint64_t>(bytes) / core::cache_line_bytes() * core::cache_line_bytes();
 }
 
 std::uint64_t half_of_last_cache(const Plan& plan) {
@@ -358,7 +357,7 @@ void run_memory_latency(const Probe& probe, ProbeContext& context) {
           core::median(points[static_cast<std::size_t>(half - measured.sizes().begin())].ns);
     report_size(context, probe, "dram", plan.dram, measured, points, result_details);
   }
-  details["line_bytes"] = kLineBytes;
+  details["line_bytes"] = core::cache_line_bytes();
   context.report(View{.name = "memory.latency",
                       .title = "Latency over size",
                       .version = probe.version,

@@ -102,7 +102,8 @@ TEST(MemoryLatency, HasEachCacheAtTheSizeThatRepresentsIt) {
     ASSERT_NE(result, nullptr);
     EXPECT_EQ(result->unit, "ns");
     EXPECT_GT(result->value.value(), 0);
-    EXPECT_EQ(result->details.at("bytes").get<std::uint64_t>(), level.core_bytes / 64 * 64);
+    EXPECT_EQ(result->details.at("bytes").get<std::uint64_t>(),
+              level.core_bytes / core::cache_line_bytes() * core::cache_line_bytes());
     EXPECT_TRUE(result->details.contains(detail::kPageSize));
     EXPECT_EQ(result->details.contains("core_cycles"), level.core_bytes <= Chase::kLinkedAnew);
   }
@@ -132,7 +133,7 @@ TEST(Chase, ReturnsToItsStartOnCyclesOfEverySize) {
   chase.prepare(0);  // small cycles share one place: the last one asked for is there
   for (const std::size_t size : {3, 2, 0}) {
     const void* start = chase.at(size);
-    const std::uint64_t lines = sizes[size] / 64;
+    const std::uint64_t lines = sizes[size] / core::cache_line_bytes();
     chase.follow(size, lines - 1);
     EXPECT_NE(chase.at(size), start) << sizes[size];
     chase.follow(size, 1);

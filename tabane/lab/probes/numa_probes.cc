@@ -182,7 +182,7 @@ double seconds_to_write(core::Region& region) {
 // Seconds from the first start to the last end with a part of the region for each PU.
 double seconds_to_write_together(core::Region& region, std::span<const unsigned> pus) {
   core::Clock& clock = core::tick_clock();
-  const std::size_t part = region.size() / pus.size() / 4096 * 4096;
+  const std::size_t part = region.size() / pus.size() / core::page_bytes() * core::page_bytes();
   std::vector<double> begins(pus.size()), ends(pus.size());
   core::PinnedPool(pus).run([&](std::size_t i) {
     std::byte* mine = region.data() + i * part;

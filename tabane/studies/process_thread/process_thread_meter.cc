@@ -82,11 +82,10 @@ std::string allocator_here() {
 // Allocates and touches; the process ends without giving it back.
 // throws: core::SystemError if the system refuses memory.
 void hold(std::uint64_t bytes, std::uint64_t piece) {
-  constexpr std::size_t kPage = 4096;
   for (std::uint64_t held = 0; held < bytes; held += piece) {
     auto* const memory = static_cast<volatile char*>(std::malloc(piece));
     if (memory == nullptr) throw core::SystemError("malloc", core::format_bytes(bytes), ENOMEM);
-    for (std::size_t at = 0; at < piece; at += kPage) memory[at] = 1;
+    for (std::size_t at = 0; at < piece; at += core::page_bytes()) memory[at] = 1;
   }
 }
 

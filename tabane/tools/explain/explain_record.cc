@@ -8,6 +8,7 @@
 #include <map>
 #include <utility>
 
+#include "tabane/core/memory.h"
 #include "tabane/core/units.h"
 #include "tabane/lab/record/text.h"
 #include "tabane/lab/record_head.h"
@@ -18,7 +19,6 @@ namespace {
 
 constexpr std::size_t kMostThreads = 16;  // of a table
 constexpr std::size_t kPlaces = 40;       // of a curve over time, or fewer
-constexpr double kLineBytes = 64;         // that one counted miss brings
 constexpr double kShownShare = 0.1;       // of its time, that it may be
 
 constexpr const char* kFewerPus = "fewer PUs";  // of runs
@@ -223,7 +223,8 @@ class RecordBuilder {
     add("page faults", seen.minor_faults, "1");
     add("read and written on disks", seen.disk_bytes, "B");
     if (instructions * cycles > 0) add("instructions per cycle", instructions / cycles, "ratio");
-    if (misses > 0) add("misses of the cache, as bytes", misses * kLineBytes / seconds, "B/s");
+    const double missed_bytes = misses * static_cast<double>(core::cache_line_bytes());
+    if (misses > 0) add("misses of the cache, as bytes", missed_bytes / seconds, "B/s");
     views_.table("undisturbed", std::move(rows),
                  {{"counted", instructions + misses > 0 ? "counted" : ""}});
   }
