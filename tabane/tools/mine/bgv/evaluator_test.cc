@@ -4,6 +4,7 @@
 #include <numeric>
 
 #include "tabane/core/error.h"
+#include "tabane/core/random.h"
 #include "tabane/tools/mine/bgv/material_test.h"
 
 namespace tabane::mine::bgv {
@@ -62,6 +63,18 @@ TEST(BgvEncryption, RoundTrips) {
       m.expect_noise_within_estimate(c);
     }
   }
+}
+
+// A figure of x86-64, which any other processor has to have, too: keys, noise and key switch.
+TEST(BgvEncryption, HasTheSameBitsOnEveryProcessor) {
+  const Material m(toy());
+  on_every_target([&] {
+    const Ciphertext c = m.evaluator.relinearise(
+        m.evaluator.multiply(m.encrypt(m.random(1), 5), m.encrypt(m.random(2), 6)));
+    std::uint64_t digest = 0;
+    for (const std::uint64_t word : c.words()) digest = core::mix(digest ^ word);
+    EXPECT_EQ(digest, 6154515334933100100u);
+  });
 }
 
 TEST(BgvEncryption, IsNeverTheSameTwice) {

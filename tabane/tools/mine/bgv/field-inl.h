@@ -15,7 +15,7 @@
 // Where multiply-adds round twice the plain loops compute, and where vectors have no size that can
 // stand in arrays.
 #undef TABANE_BGV_DOUBLES
-#if HWY_NATIVE_FMA && HWY_TARGET != HWY_SCALAR && !HWY_TARGET_IS_SVE && HWY_TARGET != HWY_RVV
+#if HWY_NATIVE_FMA && HWY_TARGET != HWY_SCALAR && !HWY_HAVE_SCALABLE
 #define TABANE_BGV_DOUBLES 1
 #else
 #define TABANE_BGV_DOUBLES 0

@@ -43,6 +43,7 @@ class Sixteen {
  public:
   static constexpr std::size_t kVectors = 16 / kLanes;
 
+  HWY_INLINE Sixteen() {}  // the compiler's own would not have the target's instructions
   HWY_INLINE V& operator[](std::size_t i) { return v_[i]; }
 
   // Butterflies between values that are `kHalf` apart. twiddles: 8, in the order of the pairs.
