@@ -108,15 +108,18 @@ python: ## make the wheel of `pip install .`, and run its example in a fresh env
 	$(call setup,survey python)
 	python/wheel_test.sh || [ $$? -eq 77 ]
 
-# Not of what forks: a thread of QEMU's runs in each process, and a team forks beside no other
-# thread. CMakePresets.json names what QEMU does otherwise than a processor: how soon a counter is
-# read, and errors of posix_spawn. The vectors of SVE have 256 bits at first.
-test-aarch64: ## run the tests of core and simd on an emulated aarch64
+# What can run there. Not what forks: a thread of QEMU's runs in each process, and a team forks
+# beside no other thread. cmake/aarch64.cmake names other tests that QEMU cannot run.
+EMULATED = core simd crypto team comm comm_shm comm_sim solver linpack scg slalom matmul
+
+# The vectors of SVE have 256 bits at first.
+test-aarch64: ## run the tests that neither fork nor measure on an emulated aarch64
 	$(call setup,survey test aarch64)
 	cmake/aarch64_sysroot.sh
 	cmake --preset aarch64 -DTABANE_TESTS=ON >/dev/null
-	cmake --build build-aarch64 --parallel $(JOBS) --target core_test simd_test
-	QEMU_CPU=max,sve256=on ctest --preset aarch64 -R '^(core|simd)\.'
+	cmake --build build-aarch64 --parallel $(JOBS) --target $(EMULATED:%=%_test)
+	QEMU_CPU=max,sve256=on ctest --preset aarch64 --parallel $(JOBS) \
+	  -R '^($(subst $(eval) ,|,$(EMULATED)))\.'
 	for bits in 128 512; do QEMU_CPU=max,sve$$bits=on ctest --preset aarch64 -R '^simd\.' || exit; done
 
 docs: ## make the documents as pages that open offline, in build/site/

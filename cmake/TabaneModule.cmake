@@ -188,7 +188,7 @@ function(tabane_tests name)
     TARGET ${name}_test POST_BUILD
     COMMAND ${CMAKE_COMMAND} "-DPROGRAM=${program}" -DPREFIX=${name}.
             -DTESTS=${tests} -DLABELS=${ARG_LABELS} -DSERIAL=${ARG_SERIAL}
-            -P ${PROJECT_SOURCE_DIR}/cmake/DiscoverSuites.cmake
+            "-DLEFT_OUT=${TABANE_LEFT_OUT}" -P ${PROJECT_SOURCE_DIR}/cmake/DiscoverSuites.cmake
     VERBATIM)
   if(NOT EXISTS ${tests})
     file(WRITE ${tests} "add_test(${name}_test_NOT_BUILT ${name}_test_NOT_BUILT)\n")

@@ -39,7 +39,9 @@ PARTS = {
 }
 # Of these files, only operations on these: the others order nothing, or meet forked ranks alone.
 ONLY = {SHM + "world.cc": {"claimed", "written", "failed_rank"}}
-FLAVOURS = {"ThreadSanitizer": ["-O1", "-g1", "-fsanitize=thread", "-Wno-tsan"], "plain": ["-O2"]}
+FLAVOURS = {"ThreadSanitizer": ["-O1", "-g1", "-fsanitize=thread", "-Wno-tsan",
+                                "-DTABANE_RANKS_ARE_THREADS"],
+            "plain": ["-O2"]}
 CALL = re.compile(r"(\w+)(?:\[[^\]]*\]|\(\))?(?:\.|->)"
                   r"(load|store|exchange|fetch_\w+|compare_exchange_\w+)\(")
 FENCE = re.compile(r"(?:std::)?(atomic_thread_fence|atomic_signal_fence|syscall)\(")

@@ -116,7 +116,7 @@ void run_rounds(bool kills) {
 
 TEST(RandomTrafficLosses, BringsRightContentOrAnErrorWhereARankThrows) { run_rounds(false); }
 
-#if defined(TABANE_RANKS_ARE_ON_SHM) && !defined(__SANITIZE_THREAD__)
+#if defined(TABANE_RANKS_ARE_ON_SHM) && !defined(TABANE_RANKS_ARE_THREADS)
 TEST(RandomTrafficLosses, BringsRightContentOrAnErrorWhereARankIsKilled) { run_rounds(true); }
 #endif
 
@@ -191,7 +191,7 @@ class RandomCollectivesLosses : public testing::Test {
 
 TEST_F(RandomCollectivesLosses, AreRightOrLostWhereARankThrows) { run_rounds(false); }
 
-#if defined(TABANE_RANKS_ARE_ON_SHM) && !defined(__SANITIZE_THREAD__)
+#if defined(TABANE_RANKS_ARE_ON_SHM) && !defined(TABANE_RANKS_ARE_THREADS)
 TEST_F(RandomCollectivesLosses, AreRightOrLostWhereARankIsKilled) { run_rounds(true); }
 #endif
 

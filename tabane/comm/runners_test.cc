@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <optional>
 
-#if defined(TABANE_RANKS_ARE_ON_SHM) && defined(__SANITIZE_THREAD__)
+#if defined(TABANE_RANKS_ARE_ON_SHM) && defined(TABANE_RANKS_ARE_THREADS)
 #include "tabane/comm/transport/shm/threaded_ranks_test.h"
 #elif !defined(TABANE_RANKS_ARE_ON_SHM) && !defined(TABANE_RANKS_ARE_MPI) && \
     !defined(TABANE_RANKS_ARE_SIMULATED)
@@ -46,7 +46,7 @@ void run(int ranks, const RankFunction& f, std::size_t) {
 #elif !defined(TABANE_RANKS_ARE_ON_SHM)
 const std::initializer_list<int> kWorlds{1, 2, 3, 5, 8};
 void run(int ranks, const RankFunction& f, std::size_t) { run_plain(ranks, f); }
-#elif defined(__SANITIZE_THREAD__)
+#elif defined(TABANE_RANKS_ARE_THREADS)
 const std::initializer_list<int> kWorlds{1, 2, 3, 5, 8};
 void run(int ranks, const RankFunction& f, std::size_t message_bytes) {
   shm::launch_on_threads(ranks, message_bytes, f);

@@ -41,7 +41,7 @@ inline std::uint64_t any_seed() { return kAreMpi ? 12 : std::random_device()(); 
 
 // Many ranks take their time on few PUs: then tests send fewer messages.
 inline bool saves_time(const Comm& world) {
-#if defined(__SANITIZE_THREAD__) || defined(__SANITIZE_ADDRESS__)
+#if defined(TABANE_RANKS_ARE_THREADS) || defined(__SANITIZE_ADDRESS__)
   return true;
 #endif
   return kAreMpi || world.size() > 3;

@@ -1,4 +1,4 @@
-// Ranks of a world for tests: forked children, one a rank; or threads, for ThreadSanitizer.
+// Ranks of a world for tests: forked children, one a rank; or threads.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "tabane/comm/transport/shm/world.h"
-#ifdef __SANITIZE_THREAD__
+#ifdef TABANE_RANKS_ARE_THREADS
 #include "tabane/comm/transport/shm/threaded_ranks_test.h"
 #else
 #include "tabane/team/fork.h"
@@ -15,7 +15,7 @@
 
 namespace tabane::comm::shm {
 
-#ifdef __SANITIZE_THREAD__
+#ifdef TABANE_RANKS_ARE_THREADS
 template <class F>
 void run_ranks(World& world, F f) {
   on_threads(world, [&](int rank) {

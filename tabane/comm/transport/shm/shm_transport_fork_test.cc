@@ -46,7 +46,7 @@ void run(int ranks, std::size_t message_bytes, const std::function<void(Transpor
   });
 }
 
-#ifndef __SANITIZE_THREAD__
+#ifndef TABANE_RANKS_ARE_THREADS
 // From now on this process may not copy from or to others, as in many containers.
 bool refuse_direct_copies() {
   std::array<sock_filter, 5> filter{{
@@ -169,7 +169,7 @@ TEST_P(ShmTransport2, SendsWhatAnExceptionAbandoned) {
   });
 }
 
-#ifndef __SANITIZE_THREAD__
+#ifndef TABANE_RANKS_ARE_THREADS
 TEST_P(ShmTransport2, SendsLargeMessagesWhereTheKernelRefusesDirectCopies) {
   for (const int refusing : {0, 1}) {
     run(2, GetParam(), [refusing](Transport& t) {

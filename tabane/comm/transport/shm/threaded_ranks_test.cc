@@ -1,4 +1,4 @@
-#ifdef __SANITIZE_THREAD__
+#ifdef TABANE_RANKS_ARE_THREADS
 
 #include "tabane/comm/transport/shm/threaded_ranks_test.h"
 
@@ -30,5 +30,13 @@ extern "C" ssize_t process_vm_writev(pid_t pid, const iovec* here, unsigned long
                                      const iovec* there, unsigned long, unsigned long) noexcept {
   return copy_here(pid, there->iov_base, here->iov_base, here->iov_len);
 }
+
+#ifndef __SANITIZE_THREAD__
+// QEMU's says that pages are removed, and leaves them as they are.
+extern "C" int madvise(void*, std::size_t, int) noexcept {
+  errno = EINVAL;
+  return -1;
+}
+#endif
 
 #endif

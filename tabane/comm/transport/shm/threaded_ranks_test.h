@@ -1,7 +1,8 @@
 // Ranks on shared memory that are threads of this process: ThreadSanitizer follows no fork, and so
-// sees of forked ranks only what each does by itself. Direct copies are made within the process,
-// see threaded_ranks_test.cc, so that it sees both of their sides. A rank cannot be killed here,
-// and must not abort the job: that kills the process.
+// sees of forked ranks only what each does by itself; QEMU cannot fork beside its own thread.
+// Direct copies are made within the process, see threaded_ranks_test.cc, so that the former sees
+// both of their sides, and the latter, which knows no such call, has them. A rank cannot be killed
+// here, and must not abort the job: that kills the process.
 #pragma once
 
 #include <unistd.h>

@@ -229,7 +229,7 @@ double cpu_seconds(clockid_t clock = CLOCK_PROCESS_CPUTIME_ID) {
   return core::clock_seconds(clock);
 }
 
-#ifndef __SANITIZE_THREAD__
+#ifndef TABANE_RANKS_ARE_THREADS
 double cpu_seconds_of(pid_t pid) {
   clockid_t clock{};
   clock_getcpuclockid(pid, &clock);
