@@ -91,6 +91,8 @@ class Winner(InFolder):
         self.assertIn("--metric '^speed", self.record()["command_line"])
 
     def test_may_be_the_memory_of_a_small_command(self):
+        if b"__asan_init" in Path(TABANE).read_bytes():
+            self.skipTest("a child that has not started its command yet is larger, sanitized")
         # By so much Linux may miscount on a CPU (percpu_counter_batch).
         unsure = os.sysconf("SC_PAGE_SIZE") * max(32, 2 * os.cpu_count())
         few = max(1, 4 * unsure >> 20)
