@@ -125,7 +125,7 @@ class Paths(Case):
         self.assertEqual(key.read_text(), "old")
 
     def test_of_a_record_that_cannot_be_are_refused_with_its_name(self):
-        record = self.folder / "record.json"
+        record, page = self.folder / "record.json", self.folder / "page.html"
         for text, part in (("[" * 200_000 + "]" * 200_000, "deeper than 64"),
                            ('{"a":' * 200_000 + "1" + "}" * 200_000, "deeper than 64"),
                            ('{"details": [1e300]}', "beyond 1e+30"), ("{", "not JSON"),
@@ -134,7 +134,8 @@ class Paths(Case):
                            ('{"schema_version": 99}', "this program reads 2")):
             record.write_text(text)
             self.refused("record.json: ", "report", record, "-o", "-")
-            self.refused(part, "report", record, "-o", "-")
+            self.refused(part, "report", record, "-o", page)
+            self.assertFalse(page.exists())
             self.refused(part, "compare", record, record)
 
     def test_of_a_page_are_checked_before_it_is_drawn(self):

@@ -72,7 +72,8 @@ time -P n 1 2 true | time -P n 2 1 'echo {n}' | time -P n 1 2 -D 0 'echo {n}'
 time -L n 1 -L n 2 'echo {n}' | time --with ': -t 1' true | time --with 'a: -c' true
 time | time -r 3 -m 2 true | time -r 3 -M 2 true | time -r 0 true | time -m 5 -M 3 true
 time --timeout 0 true | time --precision x true | time --min-time x true | time -S sh -N true
-time --show-output --output pipe true | time --with x true | time --with 'a: --bogus' true
+time --show-output --output pipe true | time --output results true
+time --with x true | time --with 'a: --bogus' true
 time --with 'a: -t two' true | time -P n 1 true | time -P n 1 x 'echo {n}' | time -L n 1,2 true
 time -w -1 true | time --repeat 0 true | time --shell '' true | time -p a -p b -p c true
 study aes-folder --files 10 100 --no-such | study aes-folder --sizes 4Q | study aes-folder --sizes ,
@@ -84,8 +85,8 @@ study process-thread --text-size x | study process-thread --workloads nothing
 study process-thread --malloc nothing | generate-docs | generate-docs a b c
 """
 
-# Each kind of mistake about a file, by every verb that can make it: the folder has a folder "dir"
-# and a file "there" that holds "text".
+# Each kind of mistake about a file, by every verb that can make it: the folder has the folders
+# "dir" and "there.d", and a file "there" that holds "text".
 FILES = {
     1: """
 report nowhere | rekey --list nowhere | encrypt -q nowhere out --key-file key
@@ -101,7 +102,8 @@ scg -n 5 -o nowhere/u.npy | scg -n 5 --picture nowhere/u.png
 slalom --patches 60 -o nowhere/x | slalom --write-geom nowhere/x | matmul -n 2 -o nowhere/x
 time --export-csv nowhere/x true | tune --save nowhere/x -- true
 mine there --plain --min-support 1 --rules nowhere/x
-tune --collectives --rules nowhere/x | survey --json=nowhere/x | study ha8000 --json=nowhere/x
+tune --collectives --rules nowhere/x | tune --collectives --rules there.d
+survey --json=nowhere/x | study ha8000 --json=nowhere/x
 survey -o there | study ha8000 -o there | time -o there true | compare -o there ap1000 ha8000
 report there | compare there ha8000 | run --tuned there -- true | tune --resume there -- true
 """,
@@ -183,6 +185,7 @@ class WrongArguments(unittest.TestCase):
 
 def files(folder):
     (folder / "dir").mkdir()
+    (folder / "there.d").mkdir()
     (folder / "there").write_text("text\n")
     (folder / "key").write_bytes(bytes(range(32)))
 

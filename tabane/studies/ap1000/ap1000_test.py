@@ -47,6 +47,12 @@ class Ap1000(unittest.TestCase):
                 with self.assertRaises(ProcessLookupError):  # no rank is left
                     os.killpg(process.pid, 0)
 
+    def test_refuses_mpi_without_its_launcher(self):
+        result = study("--transport", "mpi")
+        self.assertEqual(result.returncode, 2, result.stderr)
+        self.assertIn("no MPI launcher", result.stderr)
+        self.assertEqual(result.stdout, "")
+
     def test_tune_collectives_writes_rules(self):
         rules = self.folder / "rules"
         result = tabane("tune", "--collectives", "--quick", "-n", "2", "--rules", str(rules))

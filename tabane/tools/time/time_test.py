@@ -168,6 +168,14 @@ class Ways(unittest.TestCase):
         self.assertNotIn("echo a (one)", result.stdout)
         self.assertNotIn("one: echo", result.stdout)
 
+    def test_that_cannot_be_are_refused_before_anything_runs(self):
+        with tempfile.TemporaryDirectory() as folder:
+            mark = pathlib.Path(folder, "mark")
+            result = run(*FEW, "--with", "far: -c 65000", f"touch {mark}")
+            self.assertEqual(result.returncode, 2, result.stderr)
+            self.assertIn("CPU 65000 is not usable", result.stderr)
+            self.assertFalse(mark.exists())
+
 
 class Exports(unittest.TestCase):
     def test_have_a_row_for_each_command(self):
