@@ -144,9 +144,6 @@ Json processor_group(const core::SystemFiles& files, const Environment& known) {
     return khz ? Json(*khz / 1000) : Json();
   };
   const auto smt = files.number(cpu + "/smt/active");
-  auto smt_control = files.text(cpu + "/smt/control");
-  if (smt_control && smt_control->starts_with("not"))
-    smt_control->insert(3, " ");  // "notsupported"
   const auto idle_states = files.names(cpu + "/cpu0/cpuidle").size();
   const core::Counters counters(core::Counted::thread, core::open_counter, files);
   return {{"model", cpu_model(files)},
@@ -159,7 +156,7 @@ Json processor_group(const core::SystemFiles& files, const Environment& known) {
           {"vector registers not enabled",
            known.vectors_disabled.empty() ? "none" : known.vectors_disabled},
           {"hardware counters", joined(counters.names(), ", ")},
-          {"SMT", smt_control},
+          {"SMT", files.text(cpu + "/smt/control")},
           {"SMT active", smt ? Json(*smt != 0) : Json()},
           {"frequency driver", files.text(frequency + "/scaling_driver")},
           {"governor", known.governor},

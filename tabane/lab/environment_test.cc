@@ -169,7 +169,7 @@ TEST(Environment, SeesAVirtualMachineByItsFlagOrItsProduct) {
       .file("/sys/devices/system/cpu/smt/control", "notsupported\n");
   const Json environment = read_environment(flag.root()).described;
   EXPECT_EQ(environment.at("system").at("virtual machine"), true);
-  EXPECT_EQ(environment.at("processor").at("SMT"), "not supported");
+  EXPECT_EQ(environment.at("processor").at("SMT"), "notsupported");
   core::FakeMachine product;
   product.file("/sys/class/dmi/id/product_name", "KVM Virtual Machine\n");
   EXPECT_EQ(read_environment(product.root()).described.at("system").at("virtual machine"), true);

@@ -10,6 +10,7 @@ namespace {
 
 constexpr const char* kBand = "95 % interval";
 constexpr std::string_view kMarkColour = "#9ca3af";
+constexpr std::size_t kSeriesColours = 6;  // after so many, series_colour() begins again
 
 // NaN is gnuplot's word for a point that is not there.
 std::string number(double v) { return std::isfinite(v) ? fmt::format("{:.6g}", v) : "NaN"; }
@@ -100,10 +101,10 @@ std::string plots_of(const Curves& curves) {
     if (curve.role != Role::fitted) ++place;
     const std::size_t own = place == 0 ? 0 : place - 1;
     const std::size_t colour = curve.colour ? static_cast<std::size_t>(*curve.colour) : own;
-    // Where colours begin again, shapes do not: no two look alike.
+    // Where colours begin again, shapes do not: up to 36 curves, no two look alike.
     const std::size_t shape = curve.shape && *curve.shape >= 0
                                   ? static_cast<std::size_t>(*curve.shape)
-                                  : own + own / kPoints.size();
+                                  : own + own / kSeriesColours;
     (curve.role == Role::fitted ? fitted : plots)
         .push_back(plot_of(curve, index++,
                            {std::string(series_colour(colour)), kPoints[shape % kPoints.size()],
@@ -338,9 +339,10 @@ Lying lying(const Bars& bars, const Shown& shown, double from, Format format) {
 
 std::string colour_function() {
   std::string out, pick = "pick(i) = ";
-  for (std::size_t i = 0; i < 6; ++i) {
+  for (std::size_t i = 0; i < kSeriesColours; ++i) {
     out += fmt::format("colour{} = 0x{}\n", i, series_colour(i).substr(1));
-    pick += i < 5 ? fmt::format("i=={0} ? colour{0} : ", i) : "colour5\n";
+    pick += i + 1 < kSeriesColours ? fmt::format("i=={0} ? colour{0} : ", i)
+                                   : fmt::format("colour{}\n", i);
   }
   return out + pick;
 }

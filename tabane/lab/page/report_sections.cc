@@ -165,6 +165,8 @@ std::string group_title(std::string family) {
 // ---- what surrounds them ----
 
 std::string plain(const Json& value) {
+  if (value == "notsupported" || value == "notimplemented")  // as Linux says it of SMT
+    return "not " + value.text().substr(3);
   if (value.is_null()) return "<span class=none>not readable</span>";
   if (value.is_string()) return escape_html(value.text());
   if (value.is_boolean()) return value.get<bool>() ? "yes" : "no";

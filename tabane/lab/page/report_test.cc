@@ -156,11 +156,15 @@ TEST(RenderHtml, NamesEachGroupOfResultsOnce) {
   EXPECT_LT(html.find("memory.<wbr>c"), html.find("fork.<wbr>b"));
 }
 
-TEST(RenderHtml, RoundsNumbersOfTheEnvironment) {
+TEST(RenderHtml, ShowsTheEnvironmentAsPeopleReadIt) {
   Record record;
+  record.environment["processor"]["SMT"] = "notsupported";
+  record.environment["kernel"]["release"] = "nothing-6.1";
   record.environment["processor"]["steal"] = 0.002729627542005231;
   const std::string html = page(record);
   EXPECT_TRUE(has(html, "<dd>0.00273</dd>"));
+  EXPECT_TRUE(has(html, "<dd>not supported</dd>"));
+  EXPECT_TRUE(has(html, "<dd>nothing-6.1</dd>"));
 }
 
 TEST_F(ReportDirectory, HoldsThePageAndEveryFigure) {
