@@ -255,7 +255,7 @@ class SocketTransport : public ForwardingTransport {
     return std::make_unique<CompletedSend>();
   }
   Arrival recv(int from, const Label& label, std::span<std::byte> into) override {
-    PendingReceive receive(*this, from, label, into);
+    SocketReceive receive(*this, from, label, into);
     receive.wait();
     return receive.arrival;
   }
@@ -267,7 +267,7 @@ class SocketTransport : public ForwardingTransport {
     return std::make_unique<MessageParcel>(std::move(message));
   }
   std::unique_ptr<Pending> irecv(int from, const Label& label, std::span<std::byte> into) override {
-    return std::make_unique<PendingReceive>(*this, from, label, into);
+    return std::make_unique<SocketReceive>(*this, from, label, into);
   }
   bool probe(int from, const Label& label, Arrival& arrival) override {
     check_alive();
@@ -301,14 +301,14 @@ class SocketTransport : public ForwardingTransport {
   }
 
  private:
-  class PendingReceive : public Pending {
+  class SocketReceive : public Pending {
    public:
-    PendingReceive(SocketTransport& transport, int from, const Label& label,
-                   std::span<std::byte> into)
+    SocketReceive(SocketTransport& transport, int from, const Label& label,
+                  std::span<std::byte> into)
         : transport_(transport), posted_{transport.context_, from, label}, into_(into) {
       transport_.endpoint_->post(posted_);
     }
-    ~PendingReceive() override {
+    ~SocketReceive() override {
       if (!is_done_) wait_unless_thrown();
       transport_.endpoint_->cancel(posted_);
     }

@@ -50,15 +50,15 @@ std::vector<std::string> changes_of(const Simulation& simulation, const Machine&
 
 std::string name_of(const std::string& change) { return change.empty() ? kAsItIs : change; }
 
-struct GridShape {
+struct MachineShape {
   int rows, columns;
   int ranks() const { return rows * columns; }
   std::string text() const { return fmt::format("{}x{}", rows, columns); }
 };
 
 // From the machine's own to one rank, each about half of the one before.
-std::vector<GridShape> shapes_of(const Machine& machine) {
-  std::vector<GridShape> shapes;
+std::vector<MachineShape> shapes_of(const Machine& machine) {
+  std::vector<MachineShape> shapes;
   for (int rows = machine.rows, columns = machine.columns;;
        (rows > columns ? rows : columns) /= 2) {
     shapes.push_back({rows, columns});
@@ -212,7 +212,7 @@ void add_views(Record& record, const Simulation& simulation, const Points& point
 Record simulate(const core::Topology& topology, const Simulation& simulation, const Hooks& hooks) {
   const Machine machine = comm::sim::machine_named(simulation.machine, 0);
   std::vector<std::string> changes = changes_of(simulation, machine);
-  std::vector<GridShape> shapes = shapes_of(machine);
+  std::vector<MachineShape> shapes = shapes_of(machine);
   if (simulation.quick) {
     changes.resize(1);
     shapes.resize(1);
@@ -220,13 +220,13 @@ Record simulate(const core::Topology& topology, const Simulation& simulation, co
   Record record = begin_record(topology, Kind::study, simulation.about, "", simulation.quick);
   record.warnings.clear();  // of this computer
   std::vector<double> planned;
-  for (const GridShape& shape : shapes)
+  for (const MachineShape& shape : shapes)
     planned.insert(planned.end(), changes.size(), 1e-3 * shape.ranks());
   StepProgress progress(hooks, std::move(planned));
   Points points;
   std::optional<SimulatedRun> first;
   try {
-    for (const GridShape& shape : shapes) {
+    for (const MachineShape& shape : shapes) {
       for (const std::string& change : changes) {
         const std::string what = fmt::format("{}, {}", shape.text(), name_of(change));
         progress.show(what, 0);

@@ -88,11 +88,11 @@ void read_whole(const Descriptor& file, std::byte* bytes, std::size_t size,
     throw core::Error(path + ": became shorter while it was read");
 }
 
-enum class Direction { decrypt, encrypt };  // as OpenSSL counts them
+enum class CipherDirection { decrypt, encrypt };  // as OpenSSL counts them
 
 // Returns the size with padding, or without. out: has room for a block more than `size`.
-std::size_t apply_cipher(Direction direction, const std::byte* in, std::size_t size, std::byte* out,
-                         const FolderKey& key) {
+std::size_t apply_cipher(CipherDirection direction, const std::byte* in, std::size_t size,
+                         std::byte* out, const FolderKey& key) {
   const std::unique_ptr<EVP_CIPHER_CTX, void (*)(EVP_CIPHER_CTX*)> context(EVP_CIPHER_CTX_new(),
                                                                            EVP_CIPHER_CTX_free);
   bool done = context && EVP_CipherInit_ex(context.get(), EVP_aes_128_cbc(), nullptr,
@@ -112,7 +112,7 @@ std::size_t apply_cipher(Direction direction, const std::byte* in, std::size_t s
   return static_cast<std::size_t>(to - out + written);
 }
 
-void convert_file(Direction direction, const std::string& in, const std::string& out,
+void convert_file(CipherDirection direction, const std::string& in, const std::string& out,
                   const FolderKey& key) {
   Descriptor input = open_input(in);
   const std::size_t size = size_of(input, in);
@@ -151,7 +151,7 @@ void encrypt_file_without(Without what, const std::string& in, const std::string
   std::size_t sealed_size = 0;
   if (what < Without::chain) {
     sealed_size =
-        apply_cipher(Direction::encrypt, mine.plain.data(), size, mine.sealed.data(), key);
+        apply_cipher(CipherDirection::encrypt, mine.plain.data(), size, mine.sealed.data(), key);
   } else if (what == Without::chain) {
     encrypt_as_chains(mine, size);
   }
@@ -195,7 +195,7 @@ void encrypt_folder(const std::string& in, const std::string& out, const FolderK
                     unsigned threads, Schedule schedule, Without without, KeptBuffers* kept) {
   for_each_file(in, threads, schedule, [&](int thread, const std::string& name) {
     const std::string from = in + "/" + name, to = out + "/" + name;
-    if (without == Without::nothing) return convert_file(Direction::encrypt, from, to, key);
+    if (without == Without::nothing) return convert_file(CipherDirection::encrypt, from, to, key);
     encrypt_file_without(without, from, to, key, kept->largest,
                          kept->threads[static_cast<std::size_t>(thread)]);
   });
@@ -204,7 +204,7 @@ void encrypt_folder(const std::string& in, const std::string& out, const FolderK
 void decrypt_folder(const std::string& in, const std::string& out, const FolderKey& key,
                     unsigned threads) {
   for_each_file(in, threads, Schedule::fixed, [&](int, const std::string& name) {
-    convert_file(Direction::decrypt, in + "/" + name, out + "/" + name, key);
+    convert_file(CipherDirection::decrypt, in + "/" + name, out + "/" + name, key);
   });
 }
 

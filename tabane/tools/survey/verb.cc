@@ -27,7 +27,7 @@
 namespace tabane::program {
 namespace {
 
-struct SurveyOptions {
+struct VerbOptions {
   std::vector<std::string> only;
   std::optional<std::string> given_directory;
   bool list = false;
@@ -42,7 +42,7 @@ struct SurveyOptions {
 };
 
 // No survey is replaced unless --force is given: without -o the directory gets a date.
-std::string free_directory(const SurveyOptions& options) {
+std::string free_directory(const VerbOptions& options) {
   const std::string name = options.given_directory.value_or("tabane-report");
   if (options.force || !std::filesystem::exists(std::filesystem::path(name) / "survey.json"))
     return name;
@@ -61,7 +61,7 @@ double busy_with_others() {
 }
 
 // Says that the machine is busy before anything is measured, and waits if that was asked for.
-void look_for_others(const SurveyOptions& options) {
+void look_for_others(const VerbOptions& options) {
   if (options.quiet && !options.wait_idle) return;
   const std::string text = options.wait_idle.value_or("0");
   const double seconds = text == "-" ? 60 : seconds_of("--wait-idle", text);
@@ -78,7 +78,7 @@ void look_for_others(const SurveyOptions& options) {
                busy);
 }
 
-void list_probes(const SurveyOptions& options) {
+void list_probes(const VerbOptions& options) {
   const auto probes = lab::select_probes(lab::all_probes(core::Topology::detect()), options.only);
   std::vector<std::vector<std::string>> rows = {
       {"PROBE", "UNIT", "BETTER", "VERSION", "MEASURES", "LIMIT"}};
@@ -114,7 +114,7 @@ void print_end(const lab::Record& record) {
 }
 
 // Every probe's figures are saved as soon as they are known; the report is made at the end.
-lab::Hooks make_hooks(const SurveyOptions& options, ProgressLine& progress, bool to_directory) {
+lab::Hooks make_hooks(const VerbOptions& options, ProgressLine& progress, bool to_directory) {
   const bool text = !options.json.to_stdout() && !options.quiet;
   lab::Hooks hooks;
   hooks.stop_requested = [] { return StopOnSignal::requested(); };
@@ -140,7 +140,7 @@ lab::Hooks make_hooks(const SurveyOptions& options, ProgressLine& progress, bool
   return hooks;
 }
 
-void write_results(const SurveyOptions& options, const lab::Record& record,
+void write_results(const VerbOptions& options, const lab::Record& record,
                    const core::Topology& topology, bool to_directory) {
   options.json.write(lab::to_json(record));
   if (!to_directory) return;
@@ -158,7 +158,7 @@ void write_results(const SurveyOptions& options, const lab::Record& record,
   }
 }
 
-int run(SurveyOptions& options) {
+int run(VerbOptions& options) {
   if (options.list) {
     list_probes(options);
     return kOk;
@@ -193,7 +193,7 @@ int run(SurveyOptions& options) {
 }
 
 Definition define() {
-  const auto options = std::make_shared<SurveyOptions>();
+  const auto options = std::make_shared<VerbOptions>();
   return {
       {{"--list", &options->list, "List the probes of this machine and measure nothing"},
        {"--wide", &options->wide, "With --list: one line per probe, however long"},

@@ -167,7 +167,7 @@ class World {
 
  private:
   using State = Rank::State;
-  struct FailedRank {
+  struct FirstFailure {
     int rank;  // -1: ranks wait for each other
     std::string text;
     std::exception_ptr thrown;
@@ -205,7 +205,7 @@ class World {
   int groups_ = 0;
   std::shared_ptr<GroupState> all_;
   std::map<std::pair<int, std::vector<int>>, Forming> forming_;  // by parent and members
-  std::optional<FailedRank> failure_;
+  std::optional<FirstFailure> failure_;
   SimulatedRun* run_ = nullptr;  // what is to be filled
   std::function<void()> check_;
   std::uint64_t checks_ = 0;
