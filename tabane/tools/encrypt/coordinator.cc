@@ -193,7 +193,7 @@ class UnitLedger : public UnitSource {
   void take_report(int rank, const Report& report) {
     const std::lock_guard lock(mutex_);
     RemoteRank& worker = ranks_[static_cast<std::size_t>(rank)];
-    if (worker.left) return;  // it was given up: what it had is done by others, and fails for it
+    if (worker.left) return;  // others do what it had; its own attempts may fail
     worker.heard = Clock::now();
     job_.bytes_done += report.bytes_done - std::exchange(worker.bytes_done, report.bytes_done);
     job_.files_unlisted +=

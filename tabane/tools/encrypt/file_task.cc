@@ -324,7 +324,7 @@ bool FileTask::output_is_current(const SealedState& state) const {
 }
 
 void FileTask::put_record() {
-  if (!job_.records && !share_) return;
+  if (!job_.records && !(share_ && job_.seal)) return;
   record_.mode = before_.st_mode & 07777;
   record_.seconds = before_.st_mtim.tv_sec;
   record_.nanoseconds = static_cast<std::uint32_t>(before_.st_mtim.tv_nsec);
@@ -357,13 +357,13 @@ void FileTask::fail(const std::exception& error) {
 
 void FileTask::commit() {
   if (output_) {
-    // What was given up must not replace what has been done in its place.
-    if (share_ && job_.stop) throw Stopped();
     const bool replaces = job_.request.replaces() || job_.replaces;
     if (replaces && job_.request.key_files.find(out_directory_->get(), out_name_.c_str())) {
       throw core::Error("a file of keys that this job reads is there, which nothing replaces");
     }
     give_attributes();
+    // What was given up must not replace what has been done in its place.
+    if (job_.is_given_up()) throw Stopped();
     output_->commit(wanted(), {.replace = replaces, .fsync = job_.request.fsync});
   }
   put_record();

@@ -68,6 +68,8 @@ struct JobState {
   bool small_in_place = false;
 
   std::atomic<bool> stop = false;
+  // Asked before a file gets its name: whether others may do it in place of this rank. Thread-safe.
+  std::function<bool()> is_given_up = [] { return false; };
   std::atomic<std::uint64_t> files_done = 0, files_kept = 0;
   std::atomic<std::uint64_t> files_unlisted = 0;  // sealed anew, as the manifest had another
   // Of the input: on the way or done; of the files that are done; of those that are kept.

@@ -1,7 +1,6 @@
-// Sealed trees whose names tell nothing, and no other place knows of them: one pass over the
-// entries gives their files the names that they are written by, ab/cdef…, another one the files
-// that were found the names that the manifest has. Between the two a job has one tree by two sets
-// of names.
+// Sealed trees whose names tell nothing: one pass over the entries gives their files the names that
+// they are written by, ab/cdef…, another one the files that were found the names that the manifest
+// has. Between the two a job has one tree by two sets of names.
 #pragma once
 
 #include <array>
@@ -84,9 +83,8 @@ class OutputNames {
 // take. What no entry names is a difference. throws: as TreeManifest::for_each().
 void unhide(TreeManifest& manifest, const Selection& selection, int root, Trees& trees);
 
-// The mark by which a job that loses the manifest goes on, and which anybody can make or remove: of
-// what is in .tabane and no manifest needs, it is no stranger if this one hides names, and a
-// difference if it is not there.
+// The mark lets a job that lost the manifest go on. If names are hidden, removes it from
+// `strangers`, or notes that it is missing.
 void hold_mark_against(TreeManifest& manifest, std::vector<std::string>& strangers);
 
 }  // namespace tabane::encrypt

@@ -389,6 +389,7 @@ JobReport run_job(const Request& request, const Hooks& hooks, Crew& crew) {
   hooks.places_are_fit();
   const std::chrono::duration<double> scan = Clock::now() - from;
   if (places.input_kind == InputKind::stream) {
+    crew.let_go();
     const Traced traced(hooks.trace, "stream");
     return run_stream(request, places, engine, hooks);
   }

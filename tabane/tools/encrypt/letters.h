@@ -166,8 +166,8 @@ struct Report {
   }
 };
 
-// Called by all ranks at once: those of rank 0 come to the others, which have none. throws:
-// core::LostError.
+// Copies rank 0's trees to the other ranks, whose `trees` are empty. Called by all ranks at once.
+// throws: core::LostError.
 void share(Trees& trees, comm::Comm& ranks);
 
 }  // namespace tabane::encrypt

@@ -89,8 +89,7 @@ struct Request {
   bool seals() const { return encrypts() && is_sealed(); }
   bool opens_sealed() const { return !encrypts() && is_sealed(); }
   bool replaces() const { return force || resume; }  // what is in OUT
-  // Whether what IN has at its root must not have the name of tabane's own directory: then it would
-  // lie where OUT has that, or it is that of a sealed tree.
+  // Whether `.tabane` at IN's root is tabane's own, or would be where OUT has it.
   bool keeps_own_name() const { return is_sealed() && !hide_names; }
 };
 

@@ -412,6 +412,7 @@ int run(Options& options, comm::Comm* ranks, bool& lost) {
                .may_remove = says_yes,
                .trace = options.trace ? &*options.trace : nullptr},
               crew);
+  crew.let_go();  // a signal may end this process below
   lost = outcome.lost_ranks;
   progress.clear();
   print_outcome(options, outcome);

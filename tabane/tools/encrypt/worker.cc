@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include <atomic>
 #include <cerrno>
 #include <chrono>
 #include <condition_variable>
@@ -13,6 +14,7 @@
 #include <optional>
 #include <utility>
 
+#include "tabane/comm/launch.h"
 #include "tabane/core/binding.h"
 #include "tabane/core/file.h"
 #include "tabane/core/system_files.h"
@@ -31,7 +33,9 @@ constexpr std::chrono::milliseconds kSignOfLife(500);
 class GivenUnits : public UnitSource {
  public:
   GivenUnits(JobState& job, RankMail& mail, unsigned threads)
-      : job_(job), mail_(mail), threads_(threads) {}
+      : job_(job), mail_(mail), threads_(threads) {
+    job.is_given_up = [this] { return job_.stop || was_silent(); };
+  }
 
   std::shared_ptr<Share> next() override {
     std::unique_lock lock(mutex_);
@@ -47,8 +51,11 @@ class GivenUnits : public UnitSource {
 
   void tick() override {
     try {
-      while (const auto letter = mail_.take(kWorkTag)) take(letter->as<Work>());
-      report();
+      if (!problem_) {
+        if (was_silent()) throw core::Error("was silent, so that others do what it had");
+        while (const auto letter = mail_.take(kWorkTag)) take(letter->as<Work>());
+        report();
+      }
     } catch (...) {
       problem_ = std::current_exception();
       job_.stop = true;
@@ -66,6 +73,14 @@ class GivenUnits : public UnitSource {
   }
 
  private:
+  using Clock = std::chrono::steady_clock;
+
+  // Whether rank 0 may have given this rank up, which it does only a little later.
+  bool was_silent() const {
+    const std::chrono::duration<double> silent = Clock::now() - told_.load();
+    return silence_limit_s_ > 0 && silent.count() > 0.9 * silence_limit_s_;
+  }
+
   void take(const Work& work) {
     const std::lock_guard lock(mutex_);
     ready_.insert(ready_.end(), work.units.begin(), work.units.end());
@@ -85,7 +100,7 @@ class GivenUnits : public UnitSource {
   void report() {
     const std::lock_guard lock(mutex_);
     const bool asks = !asked_ && !end_ && ready_.size() < threads_;
-    const bool is_silent = Clock::now() - told_ > kSignOfLife;
+    const bool is_silent = Clock::now() - told_.load() > kSignOfLife;
     if (!asks && !is_silent && report_.done.empty() && !job_.stop) return;
     report_.wants = asks ? 2 * threads_ - static_cast<unsigned>(ready_.size()) : 0;
     report_.stop = job_.stop;
@@ -99,21 +114,20 @@ class GivenUnits : public UnitSource {
     report_.files_unlisted = job_.files_unlisted;
     report_.failures = job_.take_failures();
     report_.differences = job_.take_differences();
+    told_ = Clock::now();  // no later than rank 0 hears it
     mail_.post(0, kReportTag, encode(report_));
     report_ = {};
-    told_ = Clock::now();
   }
-
-  using Clock = std::chrono::steady_clock;
 
   JobState& job_;
   RankMail& mail_;
   const unsigned threads_;
+  const double silence_limit_s_ = comm::default_silence_limit();
+  std::atomic<Clock::time_point> told_ = Clock::now();
   std::exception_ptr problem_;
   std::mutex mutex_;  // of what follows
   std::condition_variable changed_;
   std::deque<Share> ready_;
-  Clock::time_point told_ = Clock::now();
   bool asked_ = false, end_ = false, told_stop_ = false;
   Report report_;
 };
