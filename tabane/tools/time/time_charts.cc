@@ -45,8 +45,8 @@ void add_ratio_bars(Record& record, const std::vector<TimeContender>& contenders
                          .value = timings.to_first[i].value,
                          .interval = with_ends(timings.to_first[i].interval)});
   add_chart(record, "ratios", fmt::format("Time relative to '{}'", contenders[0].name),
-            "Medians of the ratios of two runs of one round, with intervals that are valid "
-            "simultaneously. A bar that ends right of the line is slower. An interval that "
+            "Medians of the ratios of two runs of one round, with intervals that all hold "
+            "together. A bar that ends right of the line is slower. An interval that "
             "contains 1 shows no difference.",
             std::move(bars));
 }

@@ -114,10 +114,10 @@ void add_rows(Record& record, const std::vector<TimeContender>& contenders,
   }
   add_table(record, fmt::format("{} rounds in turn", timings.rounds()), std::move(rows),
             several ? "Medians. Ratios are to the first command, of two runs of one round each; in "
-                      "brackets 95 % intervals; they are valid simultaneously and at every moment, "
-                      "so stopping early is allowed."
-                    : "Medians; in brackets a 95 % interval; it is valid at every moment, so "
-                      "stopping early is allowed.");
+                      "brackets are 95 % intervals, which all hold together, however often they "
+                      "are looked at."
+                    : "Medians; in brackets is a 95 % interval, which holds however often it is "
+                      "looked at.");
 }
 
 // What the processor counted, if it did.
@@ -172,8 +172,9 @@ void warn_of_outliers(Record& record, const TimeContender& contender, const Poin
     for (const std::size_t i : *found) most = std::max(most, point.samples[i] / median);
   }
   const bool first = std::ranges::find(far, 0U) != far.end() && far.size() == 1;
-  std::string seen = fmt::format("'{}': {} are outliers", contender.name,
-                                 of_how_many(far.size(), point.samples.size()));
+  std::string seen =
+      fmt::format("'{}': {} {}", contender.name, of_how_many(far.size(), point.samples.size()),
+                  far.size() == 1 ? "is an outlier" : "are outliers");
   if (!above.empty()) seen += fmt::format(", {} at least 1 s above the mean", above.size());
   if (most > 1) seen += fmt::format("; the slowest took {:.2f} times the median", most);
   record.warnings.push_back(

@@ -119,6 +119,7 @@ TEST(TimeRecord, WarnsOfOutliersAndOfWhatIsTooShort) {
   };
   const Record record = timed.record();
   EXPECT_TRUE(has(record, "outliers"));
+  EXPECT_NE(to_json(record).dump().find("1 of 20 runs is an outlier;"), std::string::npos);
   EXPECT_TRUE(has(record, "failures"));
   EXPECT_TRUE(has(record, "left_processes"));
   EXPECT_FALSE(has(record, "short"));

@@ -124,6 +124,18 @@ class Surroundings(unittest.TestCase):
         self.assertEqual(result.returncode, 1)
         self.assertEqual(self.lines(), ["cleanup"])
 
+    def test_of_which_only_the_last_fails_leave_the_results(self):
+        with tempfile.TemporaryDirectory() as folder:
+            table = pathlib.Path(folder, "t.csv")
+            result = run(*FEW, "-c", "rm nosuchfile", "--export-csv", table, "-o", folder, "true")
+            self.assertEqual(result.returncode, 1)
+            self.assertEqual(len(table.read_text().splitlines()), 2)
+            self.assertTrue(pathlib.Path(folder, "report.html").exists())
+        self.assertIn("2 rounds in turn", result.stdout)
+        self.assertIn("nosuchfile", result.stderr.splitlines()[-2])
+        self.assertEqual(result.stderr.splitlines()[-1],
+                         "tabane time: --cleanup 'rm nosuchfile': exit code 1")
+
     def test_that_fail_are_named(self):
         result = run(*FEW, "-p", "echo missing >&2; exit 4", "true")
         self.assertEqual(result.returncode, 1)
@@ -205,6 +217,20 @@ class Exports(unittest.TestCase):
                                    capture_output=True, text=True, timeout=60)
             self.assertEqual(again.returncode, 0, again.stderr)
 
+    def test_go_to_stdout_alone(self):
+        for option, begins in (("--export-csv", "command,"), ("--export-markdown", "| Command"),
+                               ("--export-json", "{\n")):
+            with tempfile.TemporaryDirectory() as folder:
+                result = subprocess.run([TABANE, "time", *FEW, option, "-", "true"], cwd=folder,
+                                        capture_output=True, text=True, timeout=60)
+                self.assertEqual(os.listdir(folder), [])
+            self.assertTrue(result.stdout.startswith(begins), result.stdout)
+            self.assertNotIn("in turn", result.stdout)
+        for second in ("--json", "--export-csv=-"):
+            result = run(*FEW, "--export-markdown", "-", second, "true")
+            self.assertEqual(result.returncode, 2, result.stdout)
+            self.assertIn("stdout", result.stderr)
+
     def test_that_cannot_be_written_are_told_before_anything_runs(self):
         with tempfile.TemporaryDirectory() as folder:
             mark = pathlib.Path(folder, "mark")
@@ -220,6 +246,11 @@ class BadCommand(unittest.TestCase):
         self.assertIn("  broken\n", result.stderr)
         self.assertIn("exit code 3", result.stderr)
         self.assertEqual(result.stdout, "")
+
+    def test_that_fails_without_a_word_is_told_before_the_hint(self):
+        lines = run(*FEW, "-N", "false").stderr.splitlines()
+        self.assertEqual(lines[0], "tabane time: 'false': exit code 1")
+        self.assertIn("--show-output", lines[1])
 
     def test_that_fails_is_timed_if_failures_are_ignored(self):
         result = run(*FEW, "-i", "exit 3")

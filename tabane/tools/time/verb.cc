@@ -5,6 +5,7 @@
 #include <exception>
 #include <memory>
 #include <sstream>
+#include <utility>
 
 #include "tabane/core/clock.h"
 #include "tabane/core/error.h"
@@ -107,10 +108,12 @@ std::vector<lab::TimeContender> contenders_of(const TimePlan& plan,
   return contenders;
 }
 
-// Whatever happens, what was set up is cleaned up, also after Ctrl-C.
+// Whatever happens, what was set up is cleaned up, also after Ctrl-C. not_cleaned: gets the first
+// failure of that.
 lab::Timings set_up_and_time(const TimePlan& plan,
                              const std::vector<lab::TimeContender>& contenders,
-                             const lab::TimeEffort& effort, const lab::Hooks& hooks) {
+                             const lab::TimeEffort& effort, const lab::Hooks& hooks,
+                             std::exception_ptr& not_cleaned) {
   std::size_t set_up = 0;
   std::exception_ptr failure;
   lab::Timings timings;
@@ -126,8 +129,10 @@ lab::Timings set_up_and_time(const TimePlan& plan,
   for (std::size_t i = 0; i < set_up; ++i) {
     try {
       run_around(plan.commands[i].cleanup, [] { return false; });
-    } catch (const core::Error&) {
-      if (!failure) failure = std::current_exception();
+    } catch (const core::Error& error) {
+      if (!not_cleaned) not_cleaned = std::current_exception();
+      // The signal ends the program before anyone else can say it.
+      if (hooks.stop_requested()) fmt::print(stderr, "tabane: {}\n", printable(error.what()));
     }
   }
   if (failure) std::rethrow_exception(failure);
@@ -144,30 +149,45 @@ std::optional<double> shell_seconds(const TimePlan& plan, const lab::Timings& ti
   return core::median(samples);
 }
 
+void write_export(const std::string& file, const std::string& text) {
+  if (file == "-")
+    fmt::print("{}", text);
+  else
+    core::write_output(file, text);
+}
+
 void write_exports(const TimeOptions& options, const std::vector<lab::TimeContender>& contenders,
                    const lab::Timings& timings) {
   if (!options.export_json.empty())
-    core::write_output(options.export_json, lab::export_json(contenders, timings));
+    write_export(options.export_json, lab::export_json(contenders, timings));
   if (!options.export_csv.empty())
-    core::write_output(options.export_csv, lab::export_csv(contenders, timings));
+    write_export(options.export_csv, lab::export_csv(contenders, timings));
   for (const auto& [file, markup] : {std::pair{options.export_markdown, lab::Markup::markdown},
                                      std::pair{options.export_asciidoc, lab::Markup::asciidoc},
                                      std::pair{options.export_orgmode, lab::Markup::orgmode}}) {
-    if (!file.empty()) core::write_output(file, lab::export_table(contenders, timings, markup));
+    if (!file.empty()) write_export(file, lab::export_table(contenders, timings, markup));
   }
 }
 
-void check_exports(const TimeOptions& options) {
+// What goes to stdout takes the place of the tables.
+void check_exports(TimeOptions& options) {
+  bool stdout_is_taken = options.json.to_stdout();
   for (const auto& [flag, file] : {std::pair{"--export-json ", options.export_json},
                                    std::pair{"--export-csv ", options.export_csv},
                                    std::pair{"--export-markdown ", options.export_markdown},
                                    std::pair{"--export-asciidoc ", options.export_asciidoc},
                                    std::pair{"--export-orgmode ", options.export_orgmode}}) {
-    if (!file.empty() && file != "-") require_writable_file(flag, file);
+    if (file != "-") {
+      if (!file.empty()) require_writable_file(flag, file);
+      continue;
+    }
+    if (std::exchange(stdout_is_taken, true))
+      throw core::UsageError("{}-: something else goes to stdout, too: name a file", flag);
+    options.tables = false;
   }
 }
 
-void time_commands(const TimeOptions& options) {
+void time_commands(TimeOptions& options) {
   const core::Topology topology = core::Topology::detect();
   lab::require_this_machine(topology);
   const lab::TimeEffort effort = effort_of(options);
@@ -176,12 +196,13 @@ void time_commands(const TimeOptions& options) {
   const TimePlan plan = plan_time(options.request, topology);
   for (const std::string& warning : plan.warnings)
     fmt::print(stderr, "tabane: {}\n", printable(warning));
+  std::exception_ptr not_cleaned;
   run_study(options, [&](const lab::Hooks& hooks) -> std::optional<lab::Record> {
     const auto contenders =
         contenders_of(plan, hooks.stop_requested, effort.repeat == 1 ? &counters : nullptr);
     lab::Timings timings;
     try {
-      timings = set_up_and_time(plan, contenders, effort, hooks);
+      timings = set_up_and_time(plan, contenders, effort, hooks, not_cleaned);
     } catch (const lab::Stopped&) {
     }
     if (timings.rounds() == 0) {
@@ -194,14 +215,11 @@ void time_commands(const TimeOptions& options) {
         topology, contenders, effort, timings,
         {.command_line = options.command_line, .shell_seconds = shell_seconds(plan, timings)});
   });
+  if (not_cleaned) std::rethrow_exception(not_cleaned);
 }
 
 // What a command said before it failed, line by line.
 void print_messages(const std::string& messages) {
-  if (messages.empty()) {
-    fmt::print(stderr, "tabane: it left no messages; --show-output shows what it prints\n");
-    return;
-  }
   std::istringstream lines(messages);
   for (std::string line; std::getline(lines, line);) fmt::print(stderr, "  {}\n", printable(line));
 }
@@ -312,6 +330,9 @@ int run(TimeOptions& options, const Given& given) {
   try {
     time_commands(options);
   } catch (const lab::CommandFailed& error) {
+    if (error.messages().empty())
+      throw WithLines<core::Error>(
+          error.what(), "tabane: it left no messages; --show-output shows what it prints");
     print_messages(error.messages());
     throw;
   }
