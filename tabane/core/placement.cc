@@ -19,8 +19,8 @@ void check_counts(int processes, int workers) {
     return;
   }
   throw UsageError(
-      "{} processes x {} workers cannot be placed: both must be at least 1 and their product at "
-      "most {}",
+      "{} x {} workers (processes x threads) cannot be placed: both must be at least 1 and their "
+      "product at most {}",
       processes, workers, kMostWorkers);
 }
 

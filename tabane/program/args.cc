@@ -77,7 +77,8 @@ void check_choice(const Rules& rules, const std::string& word) {
   if (rules.choices.empty() || std::ranges::find(rules.choices, word) != rules.choices.end() ||
       (rules.or_also && rules.or_also(word)))
     return;
-  throw UsageError("there is no '{}'; legal are {}", word, fmt::join(rules.choices, ", "));
+  throw UsageError("there is no '{}'; legal {} {}", word, rules.choices.size() == 1 ? "is" : "are",
+                   fmt::join(rules.choices, ", "));
 }
 
 template <class T>
@@ -392,7 +393,10 @@ std::optional<std::string> read(const std::vector<Option>& options, const Words&
   given.items = tokens.items();
   if (!command.empty()) given.items.push_back({&*takes_command, std::move(command)});
   for (const auto& [option, words] : given.items) {
-    if (option->rules.answer) return option->rules.answer();
+    if (!option->rules.answer) continue;
+    if (given.items.size() > 1 || !tokens.unknown().empty())
+      throw UsageError("nothing goes with {}", option->name());
+    return option->rules.answer();
   }
   for (const Option& option : options) {
     const Words* const words = given.words(option.name());

@@ -7,6 +7,7 @@
 #include <filesystem>
 #include <iostream>
 #include <new>
+#include <string_view>
 
 #include "tabane/comm/message.h"
 #include "tabane/core/error.h"
@@ -47,6 +48,11 @@ int fail(const std::exception& error, int code, const std::string& speaker = "ta
   return code;
 }
 
+// What `run` starts has codes of its own, so all failures of `run` itself have one that is rare.
+int as_seen_by_caller(int code, int argc, char** argv) {
+  return argc > 1 && std::string_view(argv[1]) == "run" ? kRunFailed : code;
+}
+
 int run(int argc, char** argv) {
   if (argc == 1) {
     std::fputs(help_text(tabane_program, tabane_program.name).c_str(), stderr);
@@ -56,7 +62,7 @@ int run(int argc, char** argv) {
   try {
     call = understand(tabane_program, Words(argv + 1, argv + argc));
   } catch (const WrongArguments& error) {
-    return fail(error.what(), kUsage);
+    return fail(error.what(), as_seen_by_caller(kUsage, argc, argv));
   }
   if (call.answer) {
     std::fputs(call.answer->c_str(), stdout);
@@ -65,8 +71,9 @@ int run(int argc, char** argv) {
   try {
     return call.run();
   } catch (const std::exception& error) {
-    write_error(call.given, sentence_of(error), code_of(error));
-    return fail(error, code_of(error), call.given.verb + ": ");
+    const int code = as_seen_by_caller(code_of(error), argc, argv);
+    write_error(call.given, sentence_of(error), code);
+    return fail(error, code, call.given.verb + ": ");
   }
 }
 

@@ -4,7 +4,9 @@
 #include <fmt/ranges.h>
 #include <unistd.h>
 
+#include <cerrno>
 #include <cstdlib>
+#include <cstring>
 #include <exception>
 
 #include "tabane/comm/launch.h"
@@ -44,7 +46,7 @@ std::vector<Option> run_rows(RunRequest& request) {
           {"-t,--threads N",
            &request.threads,
            "Start N threads; default: OMP_NUM_THREADS if it is set, else one per chosen CPU",
-           {.range = kAboveZero}},
+           {.range = {1, 1 << 20}}},
           {"--huge-pages", &request.huge_pages, "Let the allocator ask for huge pages"},
           {"--malloc NAME",
            &request.allocator,
@@ -61,6 +63,11 @@ RunRequest run_request_of(const std::string& options) {
                            fmt::join(lab::words_of_line(options), " "), error.what());
   }
   return request;
+}
+
+void require_readable_input(const std::string& file) {
+  if (access(file.c_str(), R_OK) != 0)
+    throw core::UsageError("--input {}: cannot be read: {}", file, std::strerror(errno));
 }
 
 void apply(const RunPlan& plan, lab::ChildCommand& command) {

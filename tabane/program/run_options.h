@@ -31,6 +31,9 @@ std::vector<Option> run_rows(RunRequest& request);
 // Reads "-c 0-3 --malloc jemalloc". throws: core::UsageError naming what is wrong.
 RunRequest run_request_of(const std::string& options);
 
+// throws: core::UsageError if a command cannot read the file that --input names.
+void require_readable_input(const std::string& file);
+
 // Lets a command run as planned: in its places, on its memory, with its environment.
 void apply(const RunPlan& plan, lab::ChildCommand& command);
 

@@ -48,7 +48,8 @@ std::vector<Option> StudyOptions::rows(bool& quick, const std::string& quick_hel
 
 void print_study(const lab::Record& record, bool wide) {
   const std::size_t width = layout_width(STDOUT_FILENO, wide);
-  fmt::print("{}\n{}\n", record.title, paragraph(record.source, width));
+  fmt::print("{}\n", record.title);
+  if (!record.source.empty()) fmt::print("{}\n", paragraph(record.source, width));
   for (const lab::View& view : record.views) {
     const auto* rows = std::get_if<lab::Rows>(&view.content);
     if (rows == nullptr) continue;

@@ -67,6 +67,8 @@ tune | tune --collectives -- true | tune --metric a --goal cpu -- true | tune --
 tune --metric speed -- true | time --json= true
 tune --higher-is-better -- true | tune --vary a -- true | tune --start threads=x -- true
 tune --only nothing -- true | tune --timeout x -- true | tune --collectives --json
+tune --quick -- true | tune --rules x -- true | tune -n 2 -- true | tune --collectives --budget 3s
+tune --collectives --vary a=1 | tune --metric '(' -- true | run --hardware --nosuch
 time '' | time -N ' ' | time -N "echo 'a" | time --command-name a --command-name b true
 time -P n 1 2 true | time -P n 2 1 'echo {n}' | time -P n 1 2 -D 0 'echo {n}'
 time -L n 1 -L n 2 'echo {n}' | time --with ': -t 1' true | time --with 'a: -c' true
@@ -105,9 +107,10 @@ mine there --plain --min-support 1 --rules nowhere/x
 tune --collectives --rules nowhere/x | tune --collectives --rules there.d
 survey --json=nowhere/x | study ha8000 --json=nowhere/x
 survey -o there | study ha8000 -o there | time -o there true | compare -o there ap1000 ha8000
-report there | compare there ha8000 | run --tuned there -- true | tune --resume there -- true
+report there | compare there ha8000 | tune --resume there -- true | tune --input nowhere -- true
 """,
-    125: "run --tuned nowhere -- true",  # which no command's own code is likely to be
+    # Which no command's own code is likely to be.
+    125: "run --tuned nowhere -- true | run --tuned there -- true",
 }
 
 

@@ -29,7 +29,7 @@ class Synthetic(unittest.TestCase):
         self.assertIn("set: OMP_PLACES={0},{4},{8},{12},{1}\n", result.stdout)
         self.assertIn("NUMA nodes 0-3", result.stdout)
         self.assertEqual(run("-c", "16", "--dry-run", "--", "true",
-                             HWLOC_SYNTHETIC=machine).returncode, 2)
+                             HWLOC_SYNTHETIC=machine).returncode, 125)
 
     def test_512_pus(self):
         result = run("--dry-run", "--", "true", HWLOC_SYNTHETIC="pack:8 numa:1 core:32 pu:2")
@@ -39,14 +39,14 @@ class Synthetic(unittest.TestCase):
 
     def test_runs_nothing(self):
         result = run("--", "echo", "ran", HWLOC_SYNTHETIC="pack:4 core:4 pu:1")
-        self.assertEqual(result.returncode, 2)
+        self.assertEqual(result.returncode, 125)
         self.assertEqual(result.stdout, "")
         self.assertIn("--dry-run", result.stderr)
 
     def test_that_cannot_be_read_is_named(self):
         for name, value in (("HWLOC_SYNTHETIC", "pack:no"), ("HWLOC_XMLFILE", "/nonexistent.xml")):
             result = run("--dry-run", "--", "true", **{name: value})
-            self.assertEqual(result.returncode, 2)
+            self.assertEqual(result.returncode, 125)
             self.assertIn(name, result.stderr)
 
 
@@ -69,7 +69,7 @@ class OneCpu(unittest.TestCase):
     @unittest.skipUnless(len(CPUS) > 1, "needs a second CPU")
     def test_refuses_the_others_and_says_why(self):
         result = run("-c", str(CPUS[0]), "--", "true", before=self.before)
-        self.assertEqual(result.returncode, 2)
+        self.assertEqual(result.returncode, 125)
         self.assertIn(f"usable are {CPUS[-1]}, limited by", result.stderr)
         self.assertIn("affinity mask", result.stderr)
 

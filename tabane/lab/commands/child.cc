@@ -163,8 +163,7 @@ class Child {
   // throws: core::SystemError.
   void start(const ChildLimits& limits) {
     // Not found; execve() would look for it in the folder.
-    if (file_.find('/') == std::string::npos)
-      throw core::SystemError("start", command_.arguments[0], ENOENT);
+    if (file_.find('/') == std::string::npos) throw cannot_start(ENOENT);
     const std::vector<char*> arguments = core::pointers_to(command_.arguments);
     const std::vector<char*> variables = core::pointers_to(variables_);
     const pid_t started =
@@ -174,7 +173,7 @@ class Child {
                .streams = streams_,
                .folder = command_.folder.empty() ? nullptr : command_.folder.c_str(),
                .copied = limits.small_peaks});
-    if (started < 0) throw core::SystemError("start", command_.arguments[0], errno);
+    if (started < 0) throw cannot_start(errno);
     pid_ = started;
     running_ = true;
     end_.reset(static_cast<int>(syscall(SYS_pidfd_open, pid_, 0)));
@@ -241,6 +240,10 @@ class Child {
   }
 
  private:
+  core::SystemError cannot_start(int code) const {
+    return {"cannot start " + command_.arguments[0], "", code};
+  }
+
   void open_streams(const ChildLimits& limits) {
     input_ = open_file(command_.input.empty() ? "/dev/null" : command_.input, O_RDONLY);
     streams_[kStandardInput] = input_.get();

@@ -3,8 +3,6 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <cerrno>
-#include <cstring>
 #include <iterator>
 #include <memory>
 
@@ -13,6 +11,7 @@
 #include "tabane/lab/survey/disturbances.h"
 #include "tabane/program/command.h"
 #include "tabane/program/layout.h"
+#include "tabane/program/run_options.h"
 #include "tabane/program/run_study.h"
 #include "tabane/tools/explain/conclude.h"
 #include "tabane/tools/explain/experiments.h"
@@ -46,8 +45,7 @@ int run(ExplainOptions& options, const Given& given) {
   if (request.command.empty()) throw core::UsageError("give a command after --");
   request.seconds = seconds_of("--time", options.time);
   if (request.seconds <= 0) throw core::UsageError("--time 0: use a time above 0");
-  if (!request.input.empty() && access(request.input.c_str(), R_OK) != 0)
-    throw core::UsageError("--input {}: cannot be read: {}", request.input, std::strerror(errno));
+  if (!request.input.empty()) require_readable_input(request.input);
   request.threads.assign(options.threads.begin(), options.threads.end());
   const core::Topology topology = core::Topology::detect();
   lab::require_this_machine(topology);

@@ -1,11 +1,8 @@
 #include "tabane/tools/time/verb_request.h"
 
 #include <fmt/format.h>
-#include <unistd.h>
 
 #include <algorithm>
-#include <cerrno>
-#include <cstring>
 
 #include "tabane/core/error.h"
 #include "tabane/program/output.h"
@@ -98,8 +95,7 @@ class Planner {
   }
 
   void check_streams() const {
-    if (request_.input != "null" && access(request_.input.c_str(), R_OK) != 0)
-      throw UsageError("--input {}: cannot be read: {}", request_.input, std::strerror(errno));
+    if (request_.input != "null") require_readable_input(request_.input);
     const std::string& output = request_.output;
     if (output == "null" || output == "pipe" || output == "inherit") return;
     if (output.find('/') == std::string::npos)

@@ -38,12 +38,14 @@ class ExitCode(unittest.TestCase):
             file.flush()
             self.assertEqual(run("--", file.name).returncode, 126)
 
-    def test_is_2_for_places_that_this_machine_has_not(self):
-        for bad in (["-c", "65000"], ["-m", "60000"]):
+    def test_is_125_for_what_tabane_itself_refuses(self):
+        for bad, words in ((["-c", "65000"], "CPU 65000"), (["-m", "60000"], "60000"),
+                           (["--bogus"], "no option '--bogus'"), (["-t", "999999999"], "--threads"),
+                           (["--tuned", "/nowhere"], "/nowhere")):
             with self.subTest(bad):
                 result = run(*bad, "--", "true")
-                self.assertEqual(result.returncode, 2, result.stderr)
-                self.assertNotEqual(result.stderr, "")
+                self.assertEqual(result.returncode, 125, result.stderr)
+                self.assertIn(words, result.stderr)
 
 
 class Command(unittest.TestCase):
@@ -112,6 +114,10 @@ class Output(unittest.TestCase):
         self.assertTrue(result.stdout.startswith("available: 2 nodes (0-1)\nnode 0 cpus: 0-1\n"),
                         result.stdout)
         self.assertRegex(run("--hardware").stdout, r"node \d+ free: ")
+        for more in (["--nosuch"], ["foo"], ["-t", "1"], ["--", "true"]):
+            result = run("--hardware", *more)
+            self.assertEqual((result.returncode, result.stdout), (125, ""), more)
+            self.assertIn("nothing goes with --hardware", result.stderr)
 
     def test_help_starts_with_examples(self):
         result = run("--help")

@@ -82,17 +82,21 @@ std::pair<std::string, std::vector<std::string>> parse_vary(const std::string& t
     throw UsageError("--vary {}: use NAME=VALUE,VALUE or NAME=FROM..TO or FROM..TO:STEP", text);
   const std::string list = text.substr(equals + 1);
   std::vector<std::string> values;
-  if (const auto dots = list.find(".."); dots != std::string::npos) {
+  const auto dots = list.find("..");
+  const auto from =
+      dots == std::string::npos ? std::nullopt : number_in<double>(list.substr(0, dots));
+  if (from && list.find(',') == std::string::npos) {
     const auto colon = list.find(':', dots);
-    const auto from = number_in<double>(list.substr(0, dots));
     const auto to = number_in<double>(
         list.substr(dots + 2, colon == std::string::npos ? std::string::npos : colon - dots - 2));
     const auto step =
         colon == std::string::npos ? std::optional(1.0) : number_in<double>(list.substr(colon + 1));
-    if (!from || !to || !step || *step <= 0 || *to < *from || (*to - *from) / *step > 10'000)
+    if (!to || !step || *step <= 0 || *to < *from || (*to - *from) / *step > 10'000)
       throw UsageError("--vary {}: use FROM..TO or FROM..TO:STEP with FROM <= TO", text);
-    for (int i = 0; *from + i * *step <= *to + 1e-9 * *step; ++i)
-      values.push_back(fmt::format("{:g}", *from + i * *step));
+    for (int i = 0; *from + i * *step <= *to + 1e-9 * *step; ++i) {
+      const double value = *from + i * *step;  // 0.1 + 2 * 0.1 is to be 0.3
+      values.push_back(fmt::format("{:.{}g}", value, value == std::floor(value) ? 17 : 15));
+    }
   } else {
     for (std::size_t at = 0; at <= list.size();) {
       const std::size_t comma = std::min(list.find(',', at), list.size());

@@ -165,6 +165,13 @@ TEST(Vary, IsAListOrARange) {
   EXPECT_EQ(parse_vary("a=1,x").second, (Texts{"1", "x"}));
   EXPECT_EQ(parse_vary("a=1..4").second, (Texts{"1", "2", "3", "4"}));
   EXPECT_EQ(parse_vary("a=0..1:0.5").second, (Texts{"0", "0.5", "1"}));
+  EXPECT_EQ(parse_vary("a=0.1..0.3:0.1").second, (Texts{"0.1", "0.2", "0.3"}));
+  EXPECT_EQ(parse_vary("a=1234567..1234568").second, (Texts{"1234567", "1234568"}));
+  EXPECT_EQ(parse_vary("a=9007199254740991..9007199254740992").second,
+            (Texts{"9007199254740991", "9007199254740992"}));
+  for (const char* names : {"../a,../b.csv", "1..2,../b"})
+    EXPECT_EQ(parse_vary(std::string("f=") + names).second.size(), 2u) << names;
+  EXPECT_EQ(parse_vary("f=../a").second, Texts{"../a"});
   for (const char* bad : {"a", "a=", "=1", "a=4..1", "a=1..x", "a=1..2:0"})
     EXPECT_THROW(parse_vary(bad), core::UsageError) << bad;
 }

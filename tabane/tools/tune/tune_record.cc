@@ -41,9 +41,13 @@ Entry median_of(const TuneData& data, std::size_t candidate) {
 
 // ---- what was found ----
 
-std::string gain_text(const core::Ratio& ratio) {
-  return text_of(Entry(ratio.value, "ratio", ratio.interval));
+Entry gain_entry(const core::Ratio& ratio) {
+  if (ratio.pairs == 0) return {};
+  const bool enough = ratio.pairs >= core::kFewestForInterval;
+  return {ratio.value, "ratio", enough ? std::optional(ratio.interval) : std::nullopt};
 }
+
+std::string gain_text(const core::Ratio& ratio) { return text_of(gain_entry(ratio)); }
 
 const char* more(const TuningHeader& header) {
   return header.goal == "wall time" ? "faster than" : "better than";
@@ -119,13 +123,6 @@ void add_what_to_use(Record& record, const TuneData& data) {
   add_table(record, "What to use", std::move(rows), "");
 }
 
-Entry raced_gain(const TuneData& data, std::size_t candidate) {
-  const core::Ratio gain = rounds_of(data.tuning.runs, Phase::racing, 0, candidate).ratio;
-  if (gain.pairs == 0) return {};
-  const bool enough = gain.pairs >= core::kFewestForInterval;
-  return {gain.value, "ratio", enough ? std::optional(gain.interval) : std::nullopt};
-}
-
 void add_best(Record& record, const TuneData& data) {
   std::vector<std::size_t> order;
   for (std::size_t i = 0; i < data.values.size(); ++i)
@@ -143,7 +140,9 @@ void add_best(Record& record, const TuneData& data) {
   for (const std::size_t i : order) {
     std::vector<Entry>& row = rows.rows.emplace_back();
     row = {data.text(i), Entry(double(data.values[i].size()), "1"), median_of(data, i)};
-    if (raced) row.push_back(i == 0 ? Entry() : raced_gain(data, i));
+    if (raced)
+      row.push_back(i == 0 ? Entry()
+                           : gain_entry(rounds_of(data.tuning.runs, Phase::racing, 0, i).ratio));
   }
   add_table(
       record, "The best candidates", std::move(rows),

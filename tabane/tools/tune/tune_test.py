@@ -64,7 +64,7 @@ class Winner(InFolder):
         shown = self.tabane(*tuned, "-q", "--", "sh", "-c", "echo {block}")
         self.assertEqual(shown.stdout, "1\n", shown.stderr)
         other = self.tabane(*tuned, "--", "echo", "{block}")
-        self.assertEqual(other.returncode, 2)
+        self.assertEqual(other.returncode, 125)
         self.assertIn("it is the tuning of 'sh -c", other.stderr)
 
     def test_is_not_named_where_nothing_matters(self):
@@ -105,10 +105,15 @@ class Winner(InFolder):
 
     def test_is_printed_as_a_batch_script(self):
         result = self.tune(*VARIED, "--export", "slurm", "--", *SLOW)
+        self.assertTrue(result.stdout.startswith("#!/bin/sh\n#SBATCH "), result.stdout)
         self.assertIn("#SBATCH --ntasks=1", result.stdout)
         # On a busy machine the winner may be what was started.
-        to_use = re.search(r"^to use +(sh -c 'sleep 0\.0[18]')$", result.stdout, re.MULTILINE)[1]
+        to_use = re.search(r"sh -c 'sleep 0\.0[18]'", json.dumps(self.record()["views"][0]))[0]
         self.assertTrue(result.stdout.endswith(f" {to_use}\n"), result.stdout)
+
+    def test_is_shown_below_its_title(self):
+        result = self.tune(*VARIED, "--", *SLOW)
+        self.assertRegex(result.stdout, r"\ATuning of .*\n\nWhat to use\n")
 
 
 class Proof(InFolder):
@@ -299,11 +304,25 @@ class Refusal(InFolder):
     def test_shows_what_a_command_printed_line_by_line(self):
         result = self.tune("--metric", "speed ([0-9]+)", "--", "sh", "-c", "echo a; echo b")
         self.assertEqual(result.returncode, 1)
-        self.assertIn("it printed:\na\nb\n", result.stderr)
+        self.assertTrue(result.stderr.startswith("it printed:\na\nb\n"), result.stderr)
+        self.assertRegex(result.stderr.splitlines()[-1], "^tabane tune: .* matches --metric$")
+        result = self.tune("--metric", "speed ([0-9]+)", "--", "seq", "1000")
+        shown = result.stderr.splitlines()[1:-1]
+        self.assertEqual(shown, ["…991", *map(str, range(992, 1001))])
+
+    def test_of_a_place_that_was_not_asked_for_names_the_way_out(self):
+        (self.path / "tuned.json").mkdir()
+        for options, is_hinted in (([], True), (["--save", "tuned.json"], False)):
+            result = self.tune(*options, "--", "true")
+            self.assertEqual(result.returncode, 2, result.stderr)
+            self.assertIn("--save tuned.json: ", result.stderr)
+            self.assertEqual("--save '' keeps the tuning nowhere" in result.stderr, is_hinted)
 
     def test_names_what_is_wrong(self):
         for arguments, words in (
-            (["--", "./nothing-here"], "nothing-here"),
+            (["--", "./nothing-here"], "cannot start ./nothing-here: No such file"),
+            (["--input", "nosuch", "--", "true"], "--input nosuch: cannot be read: No such file"),
+            (["--export", "slurm", "--json", "--", "true"], "both go to stdout"),
             (["--", "sh", "-c", "echo said; exit 3"], "exit code 3"),
             (["--", "sh", "-c", "echo complaint >&2; exit 3"], "complaint"),
             (["--", "true", "{block}"], "--vary block="),
@@ -326,12 +345,12 @@ class Refusal(InFolder):
         record["machine"]["summary"] = "1 package x 9999 cores"
         (self.path / "tuned.json").write_text(json.dumps(record))
         result = self.tabane("run", "--tuned", "tuned.json", "--", "true")
-        self.assertEqual(result.returncode, 2)
+        self.assertEqual(result.returncode, 125)
         self.assertIn("another machine", result.stderr)
 
     def test_of_a_file_that_is_no_tuning(self):
         (self.path / "tuned.json").write_text("{}")
-        self.assertEqual(self.tabane("run", "--tuned", "tuned.json", "--", "true").returncode, 2)
+        self.assertEqual(self.tabane("run", "--tuned", "tuned.json", "--", "true").returncode, 125)
 
 
 class Foreign(InFolder):
@@ -352,7 +371,7 @@ class Foreign(InFolder):
     def test_brings_no_launcher(self):
         line = "sh -c 'touch launched; echo \x1b[2J'"
         result = self.run_tuned("--vary", "block=8,1", launcher=line)
-        self.assertEqual(result.returncode, 2)
+        self.assertEqual(result.returncode, 125)
         self.assertIn("it was tuned with --launcher", result.stderr)
         self.assertNotIn("\x1b", result.stderr)
         self.assertFalse((self.path / "launched").exists())
@@ -364,14 +383,14 @@ class Foreign(InFolder):
         values = {"block": "1; touch valued \x1b[2J"}
         for options in ([], ["--vary", "block=8,1"], ["--vary", "other=1; touch valued \x1b[2J"]):
             result = self.run_tuned(*options, values=values)
-            self.assertEqual(result.returncode, 2, result.stdout)
+            self.assertEqual(result.returncode, 125, result.stdout)
             self.assertIn("it was tuned with --vary block and puts 1; touch valued", result.stderr)
             self.assertNotIn("\x1b", result.stderr)
 
     def test_brings_no_words_but_those_of_settings(self):
         for key in ("placement", "memory", "allocator"):
             result = self.run_tuned("--vary", "block=8,1", **{key: "near\x1b[2J"})
-            self.assertEqual(result.returncode, 2)
+            self.assertEqual(result.returncode, 125)
             self.assertNotIn("\x1b", result.stderr)
             self.tuned = json.loads((self.path / "tuned.json").read_text())
             self.tuned["views"][0]["details"]["tuning"]["kept"]["setting"][key] = None

@@ -59,9 +59,12 @@ Metric::Metric(const std::string& expression)
     refuse("\\d is no digit in POSIX's regular expressions: write [0-9]");
   const int failed = regcomp(expression_.get(), expression.c_str(), REG_EXTENDED);
   if (failed != 0) {
-    std::array<char, 256> why{};
-    regerror(failed, expression_.get(), why.data(), why.size());
-    refuse(why.data());
+    std::array<char, 256> text{};
+    regerror(failed, expression_.get(), text.data(), text.size());
+    std::string why = text.data();
+    why = why.substr(0, why.find(" or \\"));  // "Unmatched ( or \\(": of the basic ones
+    std::erase(why, '\\');
+    refuse(why);
   }
   if (expression_->re_nsub < 1)
     refuse("put the number in a group, for example 'GFLOPS: ([0-9.]+)'");
@@ -90,13 +93,20 @@ constexpr double kFewestSamples = 100;  // that a budget is to hold for that
 constexpr double kStartMatters = 1;     // seconds, of which the start of tabane is about 1 %
 // Of a first run where the budget has no time.
 constexpr double kLongestFirst = 300;
-constexpr double kMemoryShare = 0.9;  // of what can be used without being killed
-constexpr std::size_t kMostShown = 2000;
+constexpr double kMemoryShare = 0.9;      // of what can be used without being killed
+constexpr std::size_t kMostShown = 2000;  // bytes
+constexpr int kMostLines = 10;
 constexpr double kUnlimited = std::numeric_limits<double>::infinity();
 constexpr int kFewestTries = 2;  // so that what is printed can be compared
 
 std::string tail(const std::string& text) {
-  return text.size() <= kMostShown ? text : "…" + text.substr(text.size() - kMostShown);
+  const std::size_t size = text.ends_with('\n') ? text.size() - 1 : text.size();
+  std::size_t end = size;
+  for (int i = 0; i < kMostLines && end != std::string::npos; ++i)
+    end = end == 0 ? std::string::npos : text.rfind('\n', end - 1);
+  std::size_t from = end == std::string::npos ? 0 : end + 1;
+  if (size > kMostShown) from = std::max(from, size - kMostShown);
+  return (from == 0 ? "" : "…") + text.substr(from, size - from);
 }
 
 // What a failing command has printed, for people.

@@ -36,6 +36,11 @@ TEST(Metric, OfLongLinesNeedsNoStack) {
 TEST(Metric, HasToBeAnExpressionWithAGroup) {
   for (const char* wrong : {"(", "[", "a**(", "GFLOPS: [0-9.]+", "(\\d+)"})
     EXPECT_THROW(Metric{wrong}, core::UsageError) << wrong;
+  try {
+    Metric("(");
+  } catch (const core::UsageError& error) {
+    EXPECT_STREQ(error.what(), "--metric '(': Unmatched (");
+  }
 }
 
 }  // namespace

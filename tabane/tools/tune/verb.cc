@@ -9,6 +9,7 @@
 #include "tabane/lab/record_head.h"
 #include "tabane/program/args.h"
 #include "tabane/program/command.h"
+#include "tabane/program/layout.h"
 #include "tabane/program/output.h"
 #include "tabane/program/run_options.h"
 #include "tabane/program/run_study.h"
@@ -98,10 +99,8 @@ class CommandTuning {
         plan_(options.request, topology_, own_variable) {
     lab::require_this_machine(topology_);
     lab::tune::require_one_round(budget_, 0);
-    if (!options.save().empty()) {
-      require_writable_file("--save ", options.save());
-      require_own_file(options.save());
-    }
+    if (!judging_.input.empty()) require_readable_input(judging_.input);
+    if (!options.save().empty()) require_place(options.save());
     if (!options.resume.empty()) resume();
   }
 
@@ -113,6 +112,16 @@ class CommandTuning {
   }
 
  private:
+  void require_place(const std::string& file) const {
+    try {
+      require_writable_file("--save ", file);
+    } catch (const core::UsageError& error) {
+      if (options_.given_save) throw;
+      throw core::UsageError("{}; --save '' keeps the tuning nowhere", error.what());
+    }
+    require_own_file(file);
+  }
+
   // What another command's tuning took long to find is not replaced.
   void require_own_file(const std::string& file) const {
     std::error_code ignored;
@@ -157,6 +166,7 @@ class CommandTuning {
         lab::tune::tune_record(topology_, plan_.space(), tuning, header(command.warnings()));
     if (!options_.save().empty())
       core::write_output(options_.save(), lab::to_json(record).dump(1) + "\n");
+    headline_ = record.sentences.back();
     return record;
   }
 
@@ -167,7 +177,7 @@ class CommandTuning {
   }
 
   void warn(const std::string& warning) const {
-    if (!options_.quiet) fmt::print(stderr, "tabane: {}\n", warning);
+    if (!options_.quiet) fmt::print(stderr, "tabane: {}\n", printable(warning));
   }
 
   // How to start the command from now on; the first is the one that was proved.
@@ -219,7 +229,8 @@ class CommandTuning {
   void print_lines() const {
     if (options_.json.to_stdout() || !setting_) return;
     if (options_.export_as == "slurm") {
-      fmt::print("\n{}", plan_.slurm_script(*setting_));
+      warn(headline_);
+      fmt::print("{}", plan_.slurm_script(*setting_));
       return;
     }
     if (setting_->as_started) return;
@@ -236,13 +247,25 @@ class CommandTuning {
   std::vector<lab::tune::TunedRun> earlier_;
   std::optional<CommandSetting> setting_;  // once it is known
   StartLines lines_;
+  std::string headline_;
 };
+
+// What it printed is told before what is wrong with it.
+void tune_command(const TuneOptions& options) {
+  try {
+    CommandTuning(options).run();
+  } catch (const WithLines<core::Error>& error) {
+    for (const std::string& line : error.lines()) fmt::print(stderr, "{}\n", printable(line));
+    throw core::Error(error.what());
+  }
+}
 
 std::vector<Option> varying_rows(TuneRequest& request) {
   return {
       {"--vary NAME=VALUES", &request.vary,
        "Vary {NAME} in the command: NAME=64,128,256 or NAME=1..9 or NAME=0..100:25; the first "
-       "value is the one that you use now"},
+       "value is the one that you use now. What is printed may differ then: --check tells right "
+       "from wrong"},
       {"--launcher LINE", &request.launcher,
        "Start the command by LINE, which contains {processes}, and vary that number"},
       {"--shards", &request.shards,
@@ -301,7 +324,10 @@ std::vector<Option> effort_rows(TuneOptions& options) {
        "Keep the tuning in FILE, for --resume and 'tabane run --tuned' (default: tuned.json, "
        "or what --resume names; '' for nowhere)"},
       {"--resume FILE", &options.resume, "Continue the tuning in FILE"},
-      {"--export WHAT", &options.export_as, "Print a batch script: slurm", {.choices = {"slurm"}}}};
+      {"--export WHAT",
+       &options.export_as,
+       "Print a batch script instead of the tables: slurm",
+       {.choices = {"slurm"}}}};
 }
 
 int run(TuneOptions& options, const Given& given) {
@@ -312,24 +338,38 @@ int run(TuneOptions& options, const Given& given) {
     tune_collectives(options);
   } else {
     if (!has_command) throw core::UsageError("give a command after --, or --collectives");
-    CommandTuning(options).run();
+    options.tables = options.export_as.empty();
+    if (!options.tables && options.json.to_stdout())
+      throw core::UsageError(
+          "--json and the script would both go to stdout: name a file by --json=FILE");
+    tune_command(options);
   }
   return kOk;
 }
 
 Definition define() {
   const auto options = std::make_shared<TuneOptions>();
+  std::vector<Option> of_command =
+      table(varying_rows(options->request), judging_rows(*options), effort_rows(*options));
+  for (Option& option : of_command) option.rules.excludes.emplace_back("--collectives");
+  std::vector<Option> of_both =
+      options->rows(options->collectives_study.quick,
+                    "With --collectives: take 20 s instead of 90 s, with fewer samples");
+  std::vector<Option> of_ranks = rank_rows(options->collectives_study.ranks);
+  const Words collectives = {"--collectives"};
+  of_both.front().rules.needs = collectives;  // --quick
+  for (Option& option : of_ranks) option.rules.needs = collectives;
   return {
-      table(varying_rows(options->request), judging_rows(*options), effort_rows(*options),
+      table(of_command,
             std::vector<Option>{{"--collectives", &options->collectives,
                                  "Instead of a command, measure every algorithm of the collectives "
                                  "on ranks (--transport, -n), and write rules for when to use "
                                  "which"},
-                                {"--rules FILE", &options->rules,
-                                 "Write the rules of the collectives to FILE (default: stdout)"}},
-            options->rows(options->collectives_study.quick,
-                          "With --collectives: take 20 s instead of 90 s, with fewer samples"),
-            rank_rows(options->collectives_study.ranks),
+                                {"--rules FILE",
+                                 &options->rules,
+                                 "Write the rules of the collectives to FILE (default: stdout)",
+                                 {.needs = collectives}}},
+            of_both, of_ranks,
             std::vector<Option>{{"COMMAND",
                                  &options->request.command,
                                  "The command with its arguments, after --",

@@ -207,14 +207,7 @@ Definition define() {
                  &options->command,
                  "The command with its arguments, after --",
                  {.required = true, .is_command = true}}}),
-      [options](const Given&) -> int {
-        try {
-          return run(*options);
-        } catch (const core::SystemError& error) {
-          std::fprintf(stderr, "tabane run: %s\n", error.what());
-          return kRunFailed;
-        }
-      }};
+      [options](const Given&) { return run(*options); }};
 }
 
 }  // namespace
