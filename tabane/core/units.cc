@@ -89,9 +89,10 @@ std::uint64_t parse_size(std::string_view text) {
 
 double parse_seconds(std::string_view text) {
   const double seconds = parse_with_units(text, kTimeUnits);
-  if (seconds < 0 || seconds > 1e9) {
+  if (seconds < 0 || std::isinf(seconds)) {
     throw UsageError("'{}' is not a time: write 10, 10s, 500ms, 250us, 10ns, 2m or 1h", text);
   }
+  if (seconds > 1e9) throw UsageError("'{}' is too long: at most 1000000000s", text);
   return seconds;
 }
 

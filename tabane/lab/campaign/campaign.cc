@@ -13,6 +13,18 @@
 
 namespace tabane::lab {
 
+namespace {
+
+// "15 s", "12 minutes": a plan is no more precise.
+std::string about(double seconds) {
+  constexpr double kMinute = 60, kStep = 5;
+  const double steps = kStep * std::round(seconds / kStep);
+  if (steps < kMinute) return fmt::format("{:.0f} s", steps);
+  return core::counted(static_cast<std::uint64_t>(std::round(seconds / kMinute)), "minute");
+}
+
+}  // namespace
+
 StepProgress::StepProgress(Hooks hooks, std::vector<double> planned_seconds, core::Clock& clock)
     : hooks_(std::move(hooks)),
       planned_(std::move(planned_seconds)),
@@ -20,8 +32,7 @@ StepProgress::StepProgress(Hooks hooks, std::vector<double> planned_seconds, cor
       start_(clock.now()) {
   total_ = std::accumulate(planned_.begin(), planned_.end(), total_);
   constexpr double kLongSeconds = 10;
-  if (total_ > kLongSeconds)
-    hooks_.on_plan(fmt::format("it takes about {}", core::format_seconds(total_)));
+  if (total_ > kLongSeconds) hooks_.on_plan(fmt::format("it takes about {}", about(total_)));
 }
 
 void StepProgress::tell(const std::string& what, double share_of_step) {

@@ -225,6 +225,16 @@ TEST(Campaign, GoesFromNothingDoneToAlmostAllAndNeverBack) {
   EXPECT_GT(shown.back(), 0.5);
 }
 
+TEST(StepProgress, SaysRoughlyHowLongItTakes) {
+  std::vector<std::string> plans;
+  Hooks hooks;
+  hooks.on_plan = [&](const std::string& plan) { plans.push_back(plan); };
+  for (const double seconds : {9.0, 14.8, 57.6, 60.0, 89.0, 734.0}) StepProgress(hooks, {seconds});
+  EXPECT_EQ(plans, (std::vector<std::string>{"it takes about 15 s", "it takes about 1 minute",
+                                             "it takes about 1 minute", "it takes about 1 minute",
+                                             "it takes about 12 minutes"}));
+}
+
 TEST(Campaign, DoesWhatAllProcessesAgreeOn) {
   int visits = 0;
   Campaign campaign({});

@@ -28,7 +28,9 @@ Definition define() {
             "Where the files are made and removed (default: a memory file system)"},
            {"--also DIR", &own->also,
             "Another directory, such as one on a disk, for the report's program and copying"}},
-          options->rows(own->quick, "Take fewer runs, sizes and numbers of threads")),
+          options->rows(own->quick,
+                        "Take fewer runs, sizes and numbers of threads; the study first says how "
+                        "long it takes")),
       [own](const core::Topology& topology, const lab::Hooks& hooks) {
         return lab::run_aes_folder(topology, *own, hooks);
       });

@@ -17,8 +17,9 @@ Definition define() {
   return study(
       options,
       table(
-          options->rows(own->quick,
-                        "Take 40 s instead of 5 minutes: smaller problems and fewer runs"),
+          options->rows(
+              own->quick,
+              "Take smaller problems and fewer runs; the study first says how long it takes"),
           std::vector<Option>{
               {"-n,--ranks N",
                &own->ranks.most_ranks,

@@ -105,7 +105,8 @@ Definition define() {
   return study(
       options,
       table(
-          options->rows(own->quick, "Take about 25 s instead of 2 minutes: fewer runs and sizes"),
+          options->rows(own->quick,
+                        "Take fewer runs and sizes; the study first says how long it takes"),
           std::vector<Option>{
               {"--hosts A,B",
                &own->hosts,

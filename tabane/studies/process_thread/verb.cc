@@ -74,8 +74,9 @@ Definition define() {
   return study(
       options,
       table(
-          options->rows(own->quick,
-                        "Take 40 s instead of about 4 minutes: fewer runs, sizes and shapes"),
+          options->rows(
+              own->quick,
+              "Take fewer runs, sizes and shapes; the study first says how long it takes"),
           std::vector<Option>{
               {"--workloads LIST",
                &own->workloads,

@@ -212,9 +212,9 @@ class Experiments {
       contestants_.emplace_back(ways_.undisturbed);
     for (std::size_t i = 0; i < undisturbed_runs(given_up); ++i)
       contestants_.emplace_back(ways_.undisturbed_given_up);
-    hooks_.on_plan(fmt::format("{} ways to run it, {} {}, about {} a run", plan_.ways, plan_.rounds,
-                               plan_.rounds == 1 ? "round" : "rounds",
-                               core::format_seconds(run_seconds_)));
+    hooks_.on_plan(fmt::format(
+        "{} to run it, {} {}, about {} a run", core::counted(plan_.ways, "way"), plan_.rounds,
+        plan_.rounds == 1 ? "round" : "rounds", core::format_seconds(run_seconds_)));
   }
 
   bool is_tried(Resource resource) const {
