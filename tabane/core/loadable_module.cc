@@ -44,8 +44,12 @@ fs::path module_directory(const fs::path& program, const ModulePlaces& places) {
   std::error_code error;
   const fs::path build_folder = fs::weakly_canonical(places.build_folder, error);
   if (!error && is_below(program, build_folder)) return places.built;
-  fs::path beside = (program.parent_path() / places.from_program).lexically_normal();
-  return fs::is_directory(beside, error) ? beside : places.installed;
+  // The second is that of a build folder which was moved.
+  for (const fs::path& place : {places.from_program, places.built.filename()}) {
+    fs::path beside = (program.parent_path() / place).lexically_normal();
+    if (fs::is_directory(beside, error)) return beside;
+  }
+  return places.installed;
 }
 
 std::string distrust_of(const fs::path& module, const fs::path& program) {

@@ -22,7 +22,8 @@ std::filesystem::path this_program();
 
 // Returns the directory for a program at `program`, an absolute path without symbolic links: where
 // tabane was built, for one that lies in that build folder; else the one beside the program, as an
-// installation has it, if that exists; else where tabane was to be installed.
+// installation or a moved build folder has it, if that exists; else where tabane was to be
+// installed.
 std::filesystem::path module_directory(const std::filesystem::path& program,
                                        const ModulePlaces& places);
 

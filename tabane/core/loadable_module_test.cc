@@ -43,6 +43,14 @@ TEST_F(Directory, IsTheOneBesideTheProgramIfThatExists) {
   EXPECT_EQ(of(root / "other/bin/program"), places.installed);
 }
 
+TEST_F(Directory, IsThatOfABuildFolderThatWasMoved) {
+  const fs::path program = root / "moved/program";
+  fs::create_directories(root / "moved/modules");
+  EXPECT_EQ(of(program), root / "moved/modules");
+  fs::create_directories(root / "lib/tabane");  // as an installation has it
+  EXPECT_EQ(of(program), root / "lib/tabane");
+}
+
 TEST(ModulePlaces, AreThoseOfTheBuildForThisProgram) {
   const ModulePlaces& places = module_places();
   EXPECT_EQ(module_directory(this_program(), places), places.built);

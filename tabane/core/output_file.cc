@@ -125,8 +125,9 @@ void write_output(const fs::path& path, const Produce& produce) {
   struct stat there {};
   const bool replaces = ::stat(place.path.c_str(), &there) == 0;
   there.st_mode &= kNewFile;
+  const Until until = unnamed_files_get_names(folder.get()) ? Until::unnamed : Until::named;
   TemporaryFile file(folder.get(), place.path.filename(), replaces ? there.st_mode : 0666,
-                     path.string());
+                     path.string(), until);
   if (replaces) set_mode(file.fd(), there, path.string(), S_ISVTX);
   write_to(file.fd());
   file.rename(true);

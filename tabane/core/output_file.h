@@ -43,7 +43,8 @@ Descriptor open_stream(const OutputPath& stream);
 bool leads_to(const std::filesystem::path& path, int descriptor);
 
 // Writes bytes to a stream, or makes or replaces a regular file so that it is whole at any moment.
-// A link's target is replaced, and the link stays; so do the permissions. throws: SystemError,
+// A link's target is replaced, and the link stays; so do the permissions. If the process is killed
+// meanwhile, it leaves nothing where the file system has unnamed files. throws: SystemError,
 // Error if something else has taken the file's place meanwhile; both name the path.
 void write_output(const std::filesystem::path& path, std::string_view bytes);
 // The same of bytes that `produce` hands over piece by piece; what it throws leaves nothing.
@@ -88,7 +89,7 @@ class OutputFile {
   const char* temporary_name() const { return file_.name(); }
 
   struct Commit {
-    bool replace = false;  // a regular file of this name, if it was `named` until now; otherwise
+    bool replace = false;  // a regular file of this name, not by one that is `in_place`; otherwise
                            // it is an error
     bool fsync = false;    // file and directory are on the disk before this returns
   };

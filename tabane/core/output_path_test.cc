@@ -55,6 +55,20 @@ TEST_F(Output, MakesAndReplacesRegularFiles) {
   EXPECT_EQ(entries(), 1u);
 }
 
+TEST_F(Output, HasNoNameUntilItIsWhole) {
+  const Descriptor folder = open_parent(path("new"), "new");
+  if (!unnamed_files_get_names(folder.get())) GTEST_SKIP() << "not on this file system";
+  for (const unsigned before : {0u, 1u}) {
+    write_output(path("new"), [&](const auto& put) {
+      put("one ");
+      EXPECT_EQ(entries(), before);
+      put(std::to_string(before));
+    });
+    EXPECT_EQ(read_file(path("new")), "one " + std::to_string(before));
+    EXPECT_EQ(entries(), 1u);
+  }
+}
+
 TEST_F(Output, KeepsTheModeOfWhatItReplaces) {
   const mode_t before = ::umask(022);
   for (const fs::perms mode : {fs::perms{0600}, fs::perms{0666}, fs::perms{0775}}) {

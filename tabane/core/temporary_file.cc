@@ -154,6 +154,13 @@ void TemporaryFile::create(mode_t mode) {
 // The mark goes when the file has its name: a run that is killed in between leaves a whole file
 // with a bit that means nothing.
 void TemporaryFile::rename(bool replace, bool sticky) {
+  if (until_ == Until::unnamed && replace) {  // only a name can be put in the place of another one
+    put_temporary_name(random_number(), name_);
+    if (link_unnamed(file_.get(), directory_, name_) != 0) {
+      throw SystemError("linkat", shown_, errno);
+    }
+    until_ = Until::named;
+  }
   if (until_ != Until::named) return name_and_close();
   // Holds the lock until the file has its name.
   const Descriptor locked(::fcntl(file_.get(), F_DUPFD_CLOEXEC, 0));

@@ -21,8 +21,9 @@ bool is_temporary_name(std::string_view name);
 bool is_leftover(std::string_view name, mode_t mode);
 
 // What a file is until it is whole: under a temporary name; without any, so that it goes with the
-// process, if the file system has such files, otherwise `named`; or in the place of its final name,
-// which is for what can be told from a whole file.
+// process, if the file system has such files (FAT, exFAT, NFS, and FUSE and overlayfs before Linux
+// 6.1 and 6.3 have none), otherwise `named`; or in the place of its final name, which is for what
+// can be told from a whole file.
 enum class Until { named, unnamed, in_place };
 
 // Whether an unnamed file in the directory can get a name. Makes a file there for a moment.
@@ -43,8 +44,8 @@ class TemporaryFile {
   int fd() const { return file_.get(); }
   const char* name() const { return name_; }  // empty: it is not `named`
 
-  // Closes the file and gives it its final name. replace: a regular file of that name, only by a
-  // file that is `named`; nothing else is ever replaced. sticky: the file keeps this bit. throws:
+  // Closes the file and gives it its final name. replace: a regular file of that name, not by one
+  // that is `in_place`; nothing else is ever replaced. sticky: the file keeps this bit. throws:
   // SystemError, also (EEXIST) if the name is taken; Error if something has the name that is not a
   // regular file.
   void rename(bool replace, bool sticky = false);
