@@ -179,10 +179,16 @@ std::string summary_text(const Request& request, const JobReport& outcome) {
                        free_text(outcome)) +
            other_files_text(outcome);
   }
+  const std::string entries = entries_text(outcome.files, outcome);
+  const std::string seconds = core::format_seconds(outcome.seconds);
   std::string text =
-      fmt::format("{} {}, {} in {}{}\n{}", name_in_past(request.direction),
-                  entries_text(outcome.files, outcome), core::format_bytes(outcome.bytes),
-                  core::format_seconds(outcome.seconds), speed_text(outcome), crew_text(outcome));
+      request.quick ? fmt::format(
+                          "checked {} quickly in {}: the manifest, and of each file its size, salt "
+                          "and last tag; contents were not read\n",
+                          entries, seconds)
+                    : fmt::format("{} {}, {} in {}{}\n", name_in_past(request.direction), entries,
+                                  core::format_bytes(outcome.bytes), seconds, speed_text(outcome));
+  text += crew_text(outcome);
   if (const auto& share = outcome.copy_share) {
     text += fmt::format("; {:.0f} % [{:.0f}, {:.0f}] of the speed of plain copying",
                         100 * share->value, 100 * share->interval.low, 100 * share->interval.high);
@@ -298,7 +304,7 @@ lab::Json failures_json(const JobReport& outcome) {
 }
 
 // The times and speeds of a job that was no dry run.
-lab::Json speeds_json(const JobReport& outcome, bool worked) {
+lab::Json speeds_json(const JobReport& outcome, bool worked, bool reads_all) {
   const double seconds = worked ? outcome.seconds : 0;
   const core::Ratio share = outcome.copy_share.value_or(core::Ratio{});
   const auto rate = [](std::uint64_t amount, double in) {
@@ -307,7 +313,7 @@ lab::Json speeds_json(const JobReport& outcome, bool worked) {
   // What copying all would have taken in this run.
   const double copy_seconds = outcome.copy_share ? seconds * share.value : 0;
   return {{"seconds", or_null(worked, seconds)},
-          {"bytes_per_second", rate(outcome.bytes, seconds)},
+          {"bytes_per_second", rate(outcome.bytes, reads_all ? seconds : 0)},
           {"files_per_second", rate(outcome.files, seconds)},
           {"copy_bytes_per_second", rate(outcome.bytes, copy_seconds)},
           {"copy_files_per_second", rate(outcome.files, copy_seconds)},
@@ -357,7 +363,7 @@ lab::Json to_json(const Request& request, const JobReport& outcome) {
       {"input_bytes_total", outcome.bytes_total},
       {"directories", outcome.directories},
       {"files_done", if_worked(outcome.files)},
-      {"input_bytes_done", if_worked(outcome.bytes)},
+      {"input_bytes_done", or_null(worked && !request.quick, outcome.bytes)},
       {"files_kept", if_worked(outcome.files_kept)},
       {"files_sealed_anew", if_worked(outcome.files_unlisted)},
       {"links", outcome.links},
@@ -369,8 +375,8 @@ lab::Json to_json(const Request& request, const JobReport& outcome) {
       {"would_remove", list_of(outcome.would_remove)},
       {"leftovers_removed", if_worked(outcome.leftovers_removed)},
       {"free_bytes", or_null(outcome.free_bytes.has_value(), outcome.free_bytes.value_or(0))}};
-  json.update(speeds_json(outcome, worked));
-  json.update({{"authenticated", request.is_sealed()},
+  json.update(speeds_json(outcome, worked, !request.quick));
+  json.update({{"authenticated", request.is_sealed() && !request.quick},
                {"warnings", warnings_of(request, outcome)},
                {"root", outcome.root ? lab::Json(crypto::hexadecimal(*outcome.root)) : nullptr},
                {"failures", failures_json(outcome)}});

@@ -122,6 +122,20 @@ TEST(SummaryText, SaysNothingOfWhatWasNotMeasured) {
             "2 threads, openssl\n");
 }
 
+TEST(SummaryText, SaysWhatAQuickVerificationHasNotRead) {
+  const Request quick{.direction = Direction::verify, .quick = true};
+  EXPECT_EQ(summary_text(quick, some_outcome()),
+            "checked 1 234 files quickly in 2.00 s: the manifest, and of each file its size, salt "
+            "and last tag; contents were not read\n2 threads, openssl\n");
+  const lab::Json json = to_json(quick, some_outcome());
+  EXPECT_EQ(json["authenticated"], lab::Json(false));
+  EXPECT_TRUE(json["input_bytes_done"].is_null());
+  EXPECT_TRUE(json["bytes_per_second"].is_null());
+  EXPECT_EQ(json["files_per_second"], 617);
+  EXPECT_EQ(to_json({.direction = Direction::verify}, some_outcome())["authenticated"],
+            lab::Json(true));
+}
+
 TEST(SummaryText, SaysWhatAVerificationOfCbcCannotKnow) {
   const std::string text =
       summary_text({.direction = Direction::verify, .cipher = Cipher::aes_128_cbc}, some_outcome());

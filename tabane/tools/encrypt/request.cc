@@ -61,7 +61,6 @@ void check(const Request& request) {
   }
   check_stream(request);
   check_device(request);
-  if (request.threads > 4096) throw core::UsageError("the number of threads: 1 to 4096");
 }
 
 }  // namespace tabane::encrypt

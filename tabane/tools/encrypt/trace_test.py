@@ -55,6 +55,13 @@ class Trace(Case):
                     self.assertGreaterEqual(event["dur"], 0)
                 self.check_units(events, self.bytes_below(source))
 
+    def test_goes_alone_to_stdout(self):
+        result = self.run_ok("encrypt", *self.options(), "--trace", "-", self.plain, self.sealed)
+        self.assertEqual(json.loads(result.stdout)[0]["name"], "start of the program")
+        self.assertIn(b"encrypted ", result.stderr)
+        self.refused(2, "--json and --trace", "verify", *self.options(), "--trace", "-", "--json",
+                     self.sealed)
+
     def test_that_cannot_be_written_is_a_failure_and_the_job_is_done(self):
         result = tabane("encrypt", *self.options(), "--trace", "/dev/full", self.plain,
                         self.sealed)

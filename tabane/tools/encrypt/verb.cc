@@ -60,6 +60,7 @@ struct Options {
   bool quiet = false;
   bool verbose = false;
   bool output_on_stdout = false;  // nothing else goes there
+  bool trace_on_stdout = false;
   JsonOption json;
   std::optional<std::string> trace_file;
   std::optional<Trace> trace;
@@ -118,11 +119,16 @@ void check_standard_streams(Options& options) {
   }
   options.output_on_stdout =
       request.out == kStandardStream || core::leads_to(request.out, STDOUT_FILENO);
+  options.trace_on_stdout =
+      options.trace_file && core::leads_to(*options.trace_file, STDOUT_FILENO);
+  if (options.trace_on_stdout && options.json.to_stdout()) {
+    throw core::UsageError("--json and --trace cannot both go to stdout; give --json=FILE");
+  }
   if (!options.output_on_stdout) return;
   if (options.json.to_stdout()) {
     throw core::UsageError("OUT and --json cannot both go to stdout; give --json=FILE");
   }
-  if (options.trace_file && core::leads_to(*options.trace_file, STDOUT_FILENO)) {
+  if (options.trace_on_stdout) {
     throw core::UsageError("OUT and --trace cannot both go to stdout; give another FILE");
   }
   if (request.encrypts() && !request.force && isatty(STDOUT_FILENO)) {
@@ -275,7 +281,7 @@ void say_that_it_stopped(const Request& request, const JobReport& outcome, bool 
 void print_outcome(const Options& options, const JobReport& outcome) {
   const std::size_t most = options.verbose ? SIZE_MAX : kFailuresShown;
   if (!options.quiet && !options.json.to_stdout()) {
-    std::FILE* const to = options.output_on_stdout ? stderr : stdout;
+    std::FILE* const to = options.output_on_stdout || options.trace_on_stdout ? stderr : stdout;
     std::fputs(summary_text(options.request, outcome).c_str(), to);
     std::fputs(removals_text(outcome, most).c_str(), to);
     std::fflush(to);
@@ -319,6 +325,7 @@ void allow_many_open_files() {
 
 void prepare(Options& options, comm::Comm* ranks) {
   options.json.check(false);
+  if (options.trace_file == kStandardStream) options.trace_file = "/dev/stdout";
   if (options.trace_file) {
     require_writable_file("--trace ", *options.trace_file);
     options.trace.emplace();
@@ -553,7 +560,7 @@ std::vector<Option> common_rows(Options& options) {
        &options.threads,
        "Use N threads (under an MPI launcher: in each rank); default: chosen from the files and "
        "the machine",
-       {.range = kAboveZero}},
+       {.range = {1, 4096}}},
       {"--engine NAME",
        &options.engine,
        "Compute AES with auto (the faster one of the next two, the default), openssl, ipsec-mb, or "
@@ -565,7 +572,8 @@ std::vector<Option> common_rows(Options& options) {
       options.json.row(),
       {"--trace FILE", &options.trace_file,
        "Write to FILE when each phase and each unit of work of each thread began and ended, as "
-       "trace events in JSON, which ui.perfetto.dev opens; of ranks, those of the first"},
+       "trace events in JSON, which ui.perfetto.dev opens; of ranks, those of the first; - is "
+       "stdout"},
       {"-q,--quiet", &options.quiet, "Show no progress and no summary"},
       {"-v,--verbose", &options.verbose,
        fmt::format("List all failures, not only the first {}", kFailuresShown)}};
