@@ -6,7 +6,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdlib>
-#include <fstream>
+#include <filesystem>
 #include <iterator>
 #include <optional>
 #include <ranges>
@@ -14,6 +14,7 @@
 #include <utility>
 
 #include "tabane/core/error.h"
+#include "tabane/core/file.h"
 #include "tabane/core/units.h"
 
 namespace tabane::comm::sim {
@@ -181,15 +182,15 @@ void require_positive(Law law, std::string_view text) {
 }
 
 std::string text_of(const std::string& file) {
-  std::ifstream in(file);
-  if (!in) {
+  std::error_code ignored;
+  if (!std::filesystem::exists(file, ignored)) {
     const std::vector<Preset> all = presets();
     throw core::UsageError(
         "there is no machine '{}': give {}, perhaps with a shape as in {}:16x16, or a "
         "file (see 'tabane simulate')",
         file, fmt::join(all | std::views::transform(&Preset::name), ", "), all.front().name);
   }
-  return {std::istreambuf_iterator<char>(in), {}};
+  return core::read_file(file);
 }
 
 Machine parse_named(const std::string& name) {

@@ -143,8 +143,7 @@ std::size_t choose_device(const Devices& devices, std::string_view wanted) {
   for (std::size_t i = 0; i < devices.list.size(); ++i) {
     lines.push_back(fmt::format("{}: {}", i, text_of(devices.list[i])));
   }
-  throw core::UsageError("there is no OpenCL device {}; there are {}", wanted,
-                         fmt::join(lines, "; "));
+  throw core::UsageError("there is no OpenCL device {}, only {}", wanted, fmt::join(lines, "; "));
 }
 
 std::unique_ptr<Device> open_device(std::size_t index) {

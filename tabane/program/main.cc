@@ -1,5 +1,6 @@
 // tabane VERB [options] [-- command]
 #include <fmt/format.h>
+#include <unistd.h>
 
 #include <cerrno>
 #include <cstdio>
@@ -77,22 +78,15 @@ int run(int argc, char** argv) {
   }
 }
 
-// What an earlier write to stdout has met, if the last error of all may have been of one.
-int reason_of_write(int last) {
-  for (const int possible : {ENOSPC, EDQUOT, EFBIG, EPIPE, EBADF}) {
-    if (last == possible) return last;
-  }
-  return EIO;
-}
-
 // What was printed may still be in a buffer, and the disk may be full.
 int end(int code) {
-  const int last = errno;
-  errno = 0;
   std::cout.flush();
   if (std::fflush(stdout) == 0 && std::ferror(stdout) == 0 && std::cout) return code;
-  const core::SystemError error("write", "stdout", errno != 0 ? errno : reason_of_write(last));
-  return fail(error, code == kOk ? kFailed : code);
+  const int failed = code == kOk ? kFailed : code;
+  // Which write has failed is not known any more: what one more meets is the reason.
+  if (::write(STDOUT_FILENO, "\n", 1) < 0)
+    return fail(core::SystemError("write", "stdout", errno), failed);
+  return fail(core::Error("stdout: not all could be written"), failed);
 }
 
 Definition define_program() {

@@ -204,16 +204,16 @@ std::string limit_text(const lab::Result& result) {
 
 }  // namespace
 
-std::string result_line(const lab::Result& result) {
+std::string result_line(const lab::Result& result, std::size_t name_width) {
   if (!result.value)
-    return fmt::format("{:<34} {:>14}{}", result.name, "not measured",
+    return fmt::format("{:<{}} {:>14}{}", result.name, name_width, "not measured",
                        result.reason.empty() ? "" : ": " + result.reason);
   std::string value = core::format_value(*result.value, result.unit);
   std::string spread;
   if (result.interval && *result.value != 0)
     spread = spread_of(*result.value, *result.interval, result.unit);
-  std::string line =
-      fmt::format("{:<34} {:>14}  {:<9} {}", result.name, value, spread, limit_text(result));
+  std::string line = fmt::format("{:<{}} {:>14}  {:<9} {}", result.name, name_width, value, spread,
+                                 limit_text(result));
   if (const auto states = result.states())
     line += fmt::format("  two states: {} for {:.0f} % of the time, else {}",
                         core::format_value(states->high, result.unit), 100 * states->high_share,

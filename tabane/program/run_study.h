@@ -62,6 +62,7 @@ Definition study(std::shared_ptr<StudyOptions> options, std::vector<Option> rows
                  std::function<bool()> instead = {});
 
 // Name, value, interval, share of the limit.
-std::string result_line(const lab::Result& result);
+inline constexpr std::size_t kFewestNameColumns = 34;
+std::string result_line(const lab::Result& result, std::size_t name_width = kFewestNameColumns);
 
 }  // namespace tabane::program

@@ -105,6 +105,13 @@ TEST(ResultLine, ShowsValueSpreadAndShareOfTheLimit) {
             "simd.dot.l1                          19.0 GFLOP/s  ± 0.0 %    95 % of limit");
 }
 
+TEST(ResultLine, PutsItsFigureBehindALongerName) {
+  lab::Result result = figure("device.0.transfer.to_device.pageable", "FLOP/s");
+  EXPECT_EQ(result_line(result, 40), result.name + std::string(5 + 2, ' ') + "not measured");
+  result.value = 1.9e10;
+  EXPECT_EQ(result_line(result, 40), result.name + std::string(5 + 2, ' ') + "19.0 GFLOP/s");
+}
+
 TEST(ResultLine, KeepsADigitOfASmallShare) {
   lab::Result result = figure("fork.rate", "1/s");
   result.limit = lab::Limit{1000, "peak"};

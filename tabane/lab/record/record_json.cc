@@ -509,6 +509,8 @@ Json to_json(const Record& record) {
 }
 
 Record record_from_json(const Json& json) {
+  if (!json.is_object() || !json.contains("schema_version"))
+    throw core::UsageError("this is no record of tabane, which has a schema_version");
   const Reader top(json);
   int schema = 0;
   top("schema_version", schema);

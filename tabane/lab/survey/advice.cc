@@ -76,9 +76,9 @@ std::string good_at(const Record& record) {
   const auto good = std::ranges::count_if(
       held, [](const Result* result) { return *result->of_limit() >= kGoodShare; });
   if (good > 0)
-    clauses.push_back(fmt::format("{} of {} with a known limit {} {:.0f} % of it or more", good,
-                                  core::counted(held.size(), "figure"),
-                                  good == 1 ? "reaches" : "reach", 100 * kGoodShare));
+    clauses.push_back(fmt::format(
+        "{} of {} with a known limit, tabane's own left out, {} {:.0f} % of it or more", good,
+        core::counted(held.size(), "figure"), good == 1 ? "reaches" : "reach", 100 * kGoodShare));
   if (clauses.empty()) return "Good at: not judged, because too little was measured.";
   return "Good at: " + joined(clauses) + ".";
 }

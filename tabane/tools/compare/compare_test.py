@@ -103,12 +103,23 @@ class Compare(unittest.TestCase):
         self.assertEqual([r["details"]["finding"] for r in found["results"]], ["no interval"])
         self.assertIn("pc-cluster", self.compare("--list").stdout)
 
+    def test_reads_a_record_from_a_pipe(self):
+        a, b = self.write("a.json", record(1)), self.write("b.json", record(2))
+        done = subprocess.run(["sh", "-c", f"cat {a} | {PROGRAM} compare /dev/stdin {b}"],
+                              capture_output=True, text=True, check=False, timeout=60)
+        self.assertEqual(done.stdout.partition("\n\n")[2],
+                         self.compare(a, b).stdout.partition("\n\n")[2], done.stderr)
+
     def test_bad_input_is_a_usage_error(self):
         a = self.write("a.json", record(1))
         garbled = self.write("garbled.json", "{")
         other = self.write("other.json", {"schema_version": 2})
+        times = self.write("times.json", {"results": []})  # as hyperfine has it
         for arguments, said in (((a,), "at least two"), ((a, "nothing.json"), "nothing.json"),
                                 ((a, garbled), "not JSON"), ((a, other), "missing"),
+                                ((a, times), "no record of tabane"),
+                                (("--list", "--json"), "exclude each other"),
+                                ((a, self.folder.name), "there is no file"),
                                 ((a, a, "--baseline", "3"), "--baseline"),
                                 ((a, a, "--threshold", "much"), "--threshold")):
             done = self.compare(*arguments)

@@ -30,7 +30,8 @@ struct CompareArguments {
 
 lab::Record read_input(const std::string& input) {
   std::error_code ignored;
-  if (std::filesystem::is_regular_file(input, ignored)) return read_record(input);
+  const auto status = std::filesystem::status(input, ignored);
+  if (exists(status) && !is_directory(status)) return read_record(input);
   const auto names = lab::published_names();
   if (std::ranges::find(names, input) != names.end()) return lab::published(input);
   throw core::UsageError(
@@ -131,7 +132,7 @@ Definition define() {
   const auto options = std::make_shared<CompareArguments>();
   return {{{"RECORD", &options->inputs,
             "JSON files of surveys, studies or benches, or names of published machines"},
-           {"--list", &options->list, "List the published machines"},
+           {"--list", &options->list, "List the published machines", {.excludes = {"--json"}}},
            {"--baseline NAME|N", &options->baseline,
             "Compare all others with this record: a name, or its number (default 1)"},
            {"--threshold PERCENT", &options->threshold,

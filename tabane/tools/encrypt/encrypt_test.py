@@ -226,7 +226,7 @@ class Coprocessor(Case):
         self.assertEqual(self.encrypt_on(":0", "--force").returncode, 0)
         result = self.encrypt_on(":abacus", "--force")
         self.assertEqual(result.returncode, 2)
-        self.assertIn(b"no OpenCL device abacus; there are 0: ", result.stderr)
+        self.assertIn(b"no OpenCL device abacus, only 0: ", result.stderr)
 
     def test_is_not_there_without_its_module_or_a_driver(self):
         self.make_tree()

@@ -24,7 +24,7 @@ class Figures {
   double value(const std::string& name) {
     const lab::Result* const found = survey_.find(name);
     if (found != nullptr && found->value && *found->value > 0) return *found->value;
-    missing_.push_back(name);
+    if (std::ranges::find(missing_, name) == missing_.end()) missing_.push_back(name);
     return 1;
   }
   // Microseconds for one of what the figure says per second.

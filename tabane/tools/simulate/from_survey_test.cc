@@ -134,6 +134,13 @@ TEST(FromSurvey, NamesWhatIsMissing) {
   EXPECT_EQ(core::text_of_error<core::UsageError>([&] { machine_from(record, {}); }),
             "--from: the survey lacks comm.latency, comm.barrier: take one with all probes, by "
             "'tabane survey'");
+  std::erase_if(record.results, [](const lab::Result& result) {
+    return result.name == "memory.bandwidth.triad.dram.machine";
+  });
+  const std::string twice =
+      core::text_of_error<core::UsageError>([&] { machine_from(record, {}); });
+  EXPECT_EQ(twice.find("dram.machine"), twice.rfind("dram.machine")) << twice;
+  EXPECT_NE(twice.find("dram.machine"), twice.npos);
   record.kind = lab::Kind::study;
   EXPECT_THROW(machine_from(record, {}), core::UsageError);
 }

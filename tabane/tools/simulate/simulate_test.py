@@ -31,6 +31,17 @@ class Simulate(unittest.TestCase):
             self.assertEqual(refused.returncode, 2)
             self.assertIn(", line 21: no key 'speed': give one of name, shape", refused.stderr)
 
+    def test_says_why_a_file_cannot_be_read(self):
+        self.assertEqual(run(".").stderr, "tabane simulate: .: read: Is a directory\n")
+        self.assertIn("there is no machine 'nowhere'", run("nowhere").stderr)
+
+    def test_says_why_nothing_can_be_printed(self):
+        with open("/dev/full", "w", encoding="utf-8") as full:
+            result = subprocess.run([PROGRAM, "simulate", "ap1000:2x2", "-n", "4", "--steps", "1"],
+                                    stdout=full, stderr=subprocess.PIPE, text=True, check=False)
+        self.assertEqual(result.returncode, 1)
+        self.assertIn("tabane: stdout: write: No space left on device\n", result.stderr)
+
     def test_says_what_changes_are_worth(self):
         result = run("ap1000:2x2", "-n", "20", "--steps", "2", "--set", "compute=0.5", "--json")
         found = {each["name"]: each["value"] for each in json.loads(result.stdout)["results"]}

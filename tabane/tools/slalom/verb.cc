@@ -11,6 +11,7 @@
 #include "tabane/core/units.h"
 #include "tabane/program/command.h"
 #include "tabane/program/progress.h"
+#include "tabane/program/run_study.h"
 #include "tabane/program/solver.h"
 #include "tabane/tools/slalom/setup.h"
 #include "tabane/tools/slalom/solve.h"
@@ -70,7 +71,8 @@ void add_keys(const slalom::SolvedBox& answer, lab::Json& json) {
 slalom::SolvedBox solve_on(comm::Comm& comm, const SlalomOptions& options,
                            const slalom::Problem& problem, int most) {
   if (!options.seconds) return slalom::solve(comm, problem);
-  const slalom::SearchLimits limits{.seconds = core::parse_seconds(*options.seconds), .most = most};
+  const slalom::SearchLimits limits{.seconds = seconds_of("--seconds", *options.seconds),
+                                    .most = most};
   return slalom::solve_largest(comm, problem, limits, [&](const slalom::TimedRun& run) {
     if (options.solver.quiet) return;
     // In the place of what AwaitedLine may have drawn.
@@ -115,7 +117,7 @@ int run(const SlalomOptions& options) {
     core::write_output(options.write_geometry, slalom::default_geometry_text());
     return kOk;
   }
-  if (options.seconds && !(core::parse_seconds(*options.seconds) > 0)) {
+  if (options.seconds && !(seconds_of("--seconds", *options.seconds) > 0)) {
     throw core::UsageError("--seconds: more than 0 are needed");
   }
   return solve(options);

@@ -77,6 +77,14 @@ class Survey(unittest.TestCase):
         self.assertEqual(result.returncode, 0, result.stderr)
         self.assertNotEqual(first.read_text(), "first")
 
+    def test_refuses_before_it_makes_anything(self):
+        new = self.folder / "new"
+        result = tabane("survey", "--quick", "--wait-idle=banana", "-o", str(new))
+        self.assertEqual((result.returncode, result.stdout), (2, ""))
+        self.assertIn("--wait-idle: 'banana'", result.stderr)
+        self.assertFalse(new.exists())
+        self.assertEqual(tabane("survey", "--list", "--json").returncode, 2)
+
     def test_names_a_busy_machine_before_it_measures(self):
         with subprocess.Popen(["sh", "-c", "while :; do :; done"]) as other:
             try:

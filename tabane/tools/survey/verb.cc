@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <chrono>
 #include <cstdio>
 #include <ctime>
@@ -60,11 +61,14 @@ double busy_with_others() {
   return others.busy_pus().value_or(0);
 }
 
-// Says that the machine is busy before anything is measured, and waits if that was asked for.
-void look_for_others(const VerbOptions& options) {
-  if (options.quiet && !options.wait_idle) return;
+double seconds_to_wait(const VerbOptions& options) {
   const std::string text = options.wait_idle.value_or("0");
-  const double seconds = text == "-" ? 60 : seconds_of("--wait-idle", text);
+  return text == "-" ? 60 : seconds_of("--wait-idle", text);
+}
+
+// Says that the machine is busy before anything is measured, and waits if that was asked for.
+void look_for_others(const VerbOptions& options, double seconds) {
+  if (options.quiet && !options.wait_idle) return;
   double busy = busy_with_others();
   if (busy > kBusyPus && seconds > 0 && !options.quiet)
     fmt::print(stderr, "tabane survey: waiting, for other programs keep {:.1f} PUs busy\n", busy);
@@ -121,16 +125,19 @@ lab::Hooks make_hooks(const VerbOptions& options, ProgressLine& progress, bool t
   hooks.progress = [&progress](const std::string& probe, double done, double left) {
     progress.show(probe, done, left);
   };
-  hooks.on_result = [&progress, text](const lab::Result& result) {
+  // The first pass has all names before the last one has results.
+  const auto name_width = std::make_shared<std::size_t>(kFewestNameColumns);
+  hooks.on_result = [&progress, text, name_width](const lab::Result& result) {
     if (!text) return;
     progress.clear();
-    fmt::print("{}\n", result_line(result));
+    fmt::print("{}\n", result_line(result, *name_width));
     std::fflush(stdout);
   };
-  hooks.on_first_result = [&progress, text](const lab::Result& result) {
+  hooks.on_first_result = [&progress, text, name_width](const lab::Result& result) {
+    *name_width = std::max(*name_width, result.name.size());
     if (!text) return;
     progress.clear();
-    fmt::print(stderr, "first pass: {}\n", result_line(result));
+    fmt::print(stderr, "first pass: {}\n", result_line(result, *name_width));
   };
   hooks.on_probe_done = [&options, to_directory](const lab::Record& record) {
     if (!to_directory) return;
@@ -166,6 +173,7 @@ int run(VerbOptions& options) {
   // JSON alone asks for no directory.
   const bool to_directory = options.given_directory || !options.json.given();
   options.json.check();
+  const double idle_seconds = seconds_to_wait(options);
   const core::Topology topology = core::Topology::detect();
   lab::check_survey(topology, options.only);
   if (to_directory) {
@@ -173,9 +181,10 @@ int run(VerbOptions& options) {
     require_writable_directory(options.directory);
   }
   if (!options.quiet && !options.json.to_stdout()) fmt::print("{}\n\n", topology.summary());
+  std::fflush(stdout);
 
   const StopOnSignal stop;
-  look_for_others(options);
+  look_for_others(options, idle_seconds);
   ProgressLine progress(options.quiet);
   const lab::Record record = lab::run_survey(
       topology,
@@ -195,7 +204,10 @@ int run(VerbOptions& options) {
 Definition define() {
   const auto options = std::make_shared<VerbOptions>();
   return {
-      {{"--list", &options->list, "List the probes of this machine and measure nothing"},
+      {{"--list",
+        &options->list,
+        "List the probes of this machine and measure nothing",
+        {.excludes = {"--json"}}},
        {"--wide", &options->wide, "With --list: one line per probe, however long"},
        {"--only PATTERN,...",
         &options->only,
