@@ -3,6 +3,8 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include <algorithm>
+
 #include "tabane/comm/collective/choice.h"
 #include "tabane/comm/collectives.h"
 #include "tabane/comm/machine.h"
@@ -22,16 +24,22 @@ std::string steps_text(const Solution& solution) {
   const comm::StepTable& steps = solution.steps;
   std::vector<std::vector<std::string>> rows{
       {"step", "mean of ranks", "slowest rank", "share of time", "times a rank"}};
+  double other = solution.seconds;  // in no step, or before a rank began
   for (std::size_t step = 0; step < steps.names.size(); ++step) {
     const std::uint64_t times = steps.most_times(step);
-    if (times == 0) continue;
+    if (times == 0 || steps.names[step] == "other") continue;
     const double mean = steps.mean_seconds(step);
+    other -= mean;
     rows.push_back({steps.names[step], core::format_seconds(mean),
                     core::format_seconds(steps.most_seconds(step)),
                     fmt::format("{:.1f} %", 100 * mean / solution.seconds),
                     fmt::format("{}", times)});
   }
-  return rows.size() == 1 ? "" : fit_table(rows, layout_width(STDOUT_FILENO));
+  if (rows.size() == 1) return "";
+  other = std::max(other, 0.0);  // rounding
+  rows.push_back({"other", core::format_seconds(other), "",
+                  fmt::format("{:.1f} %", 100 * other / solution.seconds), ""});
+  return fit_table(rows, layout_width(STDOUT_FILENO));
 }
 
 }  // namespace

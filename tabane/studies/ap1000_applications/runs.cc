@@ -267,7 +267,7 @@ const std::vector<Application>& applications(bool is_simulated) {
       {"scg",
        "SCG",
        "unknowns a side",
-       {"direction", "update", "halo", "waiting", "reductions", "rest"},
+       {"direction", "update", "halo", "waiting", "reductions", "other"},
        {"halo", "waiting", "reductions"},
        {100, 200, 400},
        {100, 200},

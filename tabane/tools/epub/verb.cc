@@ -35,6 +35,10 @@ using namespace epub;
 
 enum class Direction { protect, unprotect };
 
+const char* name_of(Direction direction) {
+  return direction == Direction::protect ? "epub protect" : "epub unprotect";
+}
+
 struct BooksOptions {
   std::vector<std::string> books;
   std::string output;
@@ -109,7 +113,8 @@ class BooksReporter {
     line_.clear();
     warn(result.warning);
     if (!result.error.empty()) {
-      if (!result.stopped) say(stderr, fmt::format("tabane epub: {}\n", printable(result.error)));
+      if (!result.stopped)
+        say(stderr, fmt::format("tabane {}: {}\n", name_of(direction_), printable(result.error)));
     } else if (!options_.quiet && !options_.json.to_stdout()) {
       say(stdout, line_of(direction_, paths, result));
     }
@@ -140,9 +145,7 @@ lab::Json json_of(Direction direction, const std::vector<BookPaths>& paths,
     if (!r.warning.empty()) book["warning"] = lossy_utf8(r.warning);
     books.push_back(std::move(book));
   }
-  return {{"schema_version", 1},
-          {"verb", direction == Direction::protect ? "epub protect" : "epub unprotect"},
-          {"books", std::move(books)}};
+  return {{"schema_version", 1}, {"verb", name_of(direction)}, {"books", std::move(books)}};
 }
 
 int end(const BooksOptions& options, Direction direction, const std::vector<BookPaths>& books,
@@ -151,11 +154,11 @@ int end(const BooksOptions& options, Direction direction, const std::vector<Book
   const auto done = std::ranges::count_if(results, [](const auto& r) { return r.error.empty(); });
   const auto all = static_cast<std::ptrdiff_t>(results.size());
   if (std::ranges::any_of(results, &BookResult::stopped)) {
-    fmt::print(stderr, "tabane epub: stopped after {} of {}; no half-written book was left\n", done,
-               core::counted(results.size(), "book"));
+    fmt::print(stderr, "tabane {}: stopped after {} of {}; no half-written book was left\n",
+               name_of(direction), done, core::counted(results.size(), "book"));
     StopOnSignal::die_as_asked();
   } else if (done < all && all > 1) {
-    fmt::print(stderr, "tabane epub: {} of {} failed\n", all - done,
+    fmt::print(stderr, "tabane {}: {} of {} failed\n", name_of(direction), all - done,
                core::counted(results.size(), "book"));
   }
   return done == all ? kOk : kFailed;

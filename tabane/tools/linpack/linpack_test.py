@@ -4,6 +4,7 @@ import json
 import math
 import pathlib
 import random
+import re
 import struct
 import sys
 import unittest
@@ -109,6 +110,9 @@ class Linpack(Case):
         for part in ("300 equations, random matrix of seed 1; 1x2 ranks, panels of 32 columns",
                      "FLOP/s", "PASSED", "panel", "update", "broadcast", "substitution"):
             self.assertIn(part, result.stdout)
+        self.assertIn("\nother ", result.stdout)
+        shares = re.findall(r"(\d+\.\d) %", result.stdout)
+        self.assertAlmostEqual(sum(map(float, shares)), 100, delta=0.5)
         record = self.told("-n", "300", "--grid", "1x2", "--block", "32")
         self.assertEqual((record["n"], record["block"], record["grid"]), (300, 32, [1, 2]))
         self.assertEqual(record["operations"], 2 * 300 ** 3 / 3 + 3 * 300 ** 2 / 2)

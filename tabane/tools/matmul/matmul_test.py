@@ -101,7 +101,7 @@ class Matmul(Case):
         self.file("ragged.txt", "1 2\n3\n")
         for bad, part in ((["-n", "90000", "--bits", "10000"], "the matrices take"),
                           (["-n", "100", "--method", "residues", "--memory", "9k"],
-                           "residues of one row and one column take"),
+                           "give more by --memory"),
                           (["--left", "a.txt", "--right", "three.txt"], "a.txt is 2 x 2"),
                           (["--left", "a.txt", "--right", "bad.txt"],
                            "bad.txt, line 2, column 3: \"four\""),

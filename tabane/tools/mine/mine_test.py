@@ -128,7 +128,7 @@ class Results(Case):
         self.assertEqual(told["rules"], self.told(*words, "--plain")["rules"])
         self.assertEqual("maximal", told["itemsets_kept"])
         text = self.run_tool(*words, "--plain", "--maximal", code=0).stdout
-        self.assertIn("1 maximal itemsets of up to 3 items", text)
+        self.assertIn("1 maximal itemset of up to 3 items", text)
         self.assertIn("whole milk, rolls, tea\n", text)
 
     def test_of_insecure_parameters_are_marked(self):

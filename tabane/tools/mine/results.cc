@@ -40,7 +40,7 @@ std::string head_of(const MineResult& result, const char* columns) {
   return fmt::format("{}{}\n", insecure ? "# insecure parameters\n" : "", columns);
 }
 
-using core::grouped, program::lossy_utf8, program::printable;
+using core::counted, core::grouped, program::lossy_utf8, program::printable;
 
 // For people: names may have blanks in them.
 std::string shown(const MineResult& result, const std::vector<Item>& items) {
@@ -170,14 +170,14 @@ std::string csv_of_rules(const MineResult& result) {
 }
 
 std::string mine_text(const MineResult& result) {
+  const std::string kept = result.kept == Kept::all ? "" : name_of(result.kept) + std::string(" ");
   std::string text = fmt::format(
-      "{}: {} transactions; {} {}itemsets of up to {} items in {} or more of them ({}), {} rules "
-      "of "
-      "confidence {} or more; {}\n",
-      printable(result.database), grouped(result.transactions), grouped(result.itemsets.size()),
-      result.kept == Kept::all ? "" : name_of(result.kept) + std::string(" "), result.most_length,
-      grouped(result.least_support), share_text(result.min_support), grouped(result.rules.size()),
-      share_text(result.min_confidence), core::format_seconds(result.seconds));
+      "{}: {}; {} of up to {} in {} or more of them ({}), {} of confidence {} or more; {}\n",
+      printable(result.database), counted(result.transactions, "transaction"),
+      counted(result.itemsets.size(), kept + "itemset"), counted(result.most_length, "item"),
+      grouped(result.least_support), share_text(result.min_support),
+      counted(result.rules.size(), "rule"), share_text(result.min_confidence),
+      core::format_seconds(result.seconds));
   if (result.encryption) text += encryption_text(*result.encryption);
   return text + itemsets_text(result) + rules_text(result);
 }

@@ -157,7 +157,7 @@ std::size_t default_iterations(const Problem& problem) {
 Progress iterate(comm::Comm& comm, System& system, Halo& halo, comm::Steps& steps, double tolerance,
                  std::size_t most_iterations) {
   comm::barrier(comm);
-  const auto in = steps.in(kRest);
+  const auto in = steps.in(kOther);
   Iteration iteration(comm, system, halo, steps);
   Progress progress;
   const double first = iteration.square_of_r(), least = tolerance * tolerance * first;

@@ -85,10 +85,10 @@ SolvedMesh solve(comm::Comm& comm, const Problem& problem, const SolveOptions& o
                  std::vector<double>* values = nullptr);
 
 // The steps of a solution that are timed.
-enum TimedStep { kDirection, kUpdate, kHalo, kWaiting, kReductions, kRest };
+enum TimedStep { kDirection, kUpdate, kHalo, kWaiting, kReductions, kOther };
 
 inline comm::Steps make_steps(comm::Comm& comm) {
-  return {comm, {"direction", "update", "halo", "waiting", "reductions", "rest"}};
+  return {comm, {"direction", "update", "halo", "waiting", "reductions", "other"}};
 }
 
 struct Progress {

@@ -104,9 +104,9 @@ double share_of_proof(const SolvedMesh& answer) {
 std::string error_text(const SolvedMesh& answer) {
   const Proof& proof = answer.proof;
   if (!proof.asked) return "error of u: not bounded; --prove bounds it\n";
-  const std::string cost =
-      fmt::format("{} more iterations, {}, {:.0f} % of the whole time", proof.iterations,
-                  core::format_seconds(proof.seconds), 100 * share_of_proof(answer));
+  const std::string cost = fmt::format(
+      "{}, {}, {:.0f} % of the whole time", core::counted(proof.iterations, "more iteration"),
+      core::format_seconds(proof.seconds), 100 * share_of_proof(answer));
   const int digits = static_cast<int>(std::clamp(-std::log10(proof.bound), 0.0, 16.0));
   if (digits == 0) return fmt::format("error of u: no digit is proved ({})\n", cost);
   return fmt::format("error of u: at most {:.2g} of its largest value, {} digits proved ({})\n",
@@ -117,11 +117,12 @@ std::string text_of(const SolvedMesh& answer) {
   const double points = static_cast<double>(answer.rows) * static_cast<double>(answer.columns) *
                         static_cast<double>(answer.iterations);
   return fmt::format(
-      "{} x {} unknowns on {} x {} ranks: {}{} iterations, {:.3g} ns per unknown and iteration\n"
-      "{}{}rates count {:.0f} operations per unknown and iteration (the least is {:.0f}); {:.0f} "
-      "bytes of memory traffic per unknown and iteration\n",
+      "{} x {} unknowns on {} x {} ranks: {}{}, {:.3g} ns per unknown and iteration\n"
+      "{}{}rates count {:.0f} operations per unknown and iteration (the least is {:.0f});\n"
+      "{:.0f} bytes of memory traffic per unknown and iteration\n",
       answer.rows, answer.columns, answer.solution.rows, answer.solution.columns,
-      answer.converged ? "" : "not yet converged after ", answer.iterations,
+      answer.converged ? "" : "not yet converged after ",
+      core::counted(answer.iterations, "iteration"),
       points > 0 ? 1e9 * answer.solution.seconds / points : 0, solution_text(answer.solution),
       error_text(answer), kOperations, kLeastOperations, answer.bytes_per_unknown);
 }
