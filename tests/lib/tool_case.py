@@ -25,6 +25,12 @@ def mpirun(ranks):
     return (launcher, "-n", str(ranks), "--oversubscribe", "--allow-run-as-root")
 
 
+def unless_sanitized(test):
+    """Leaves out a test of how little memory suffices: AddressSanitizer takes its own."""
+    return unittest.skipIf(b"__asan_init" in pathlib.Path(TABANE).read_bytes(),
+                           "AddressSanitizer takes memory of its own")(test)
+
+
 def children(pid):
     return [int(child) for child in
             pathlib.Path(f"/proc/{pid}/task/{pid}/children").read_text().split()]

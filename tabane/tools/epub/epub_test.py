@@ -13,6 +13,7 @@ sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[3] / "tests"))
 import epub_lcp
 from epub_books import (PASSPHRASE, RESOURCES, TABANE, Case, contents_of, epubcheck, noise,
                         write_book, write_contents)
+from tool_case import unless_sanitized
 
 # What epubcheck says of what it cannot decrypt: the resource itself, fragments inside it, and, in
 # its version 4.2, style sheets.
@@ -78,6 +79,7 @@ class Kinds(Case):
                 self.opened.unlink(missing_ok=True)
                 self.assert_comes_back()
 
+    @unless_sanitized
     def test_large_resources_take_little_memory(self):
         sound = ("m", "audio/mpeg", "", noise(200 << 20))
         write_book(self.book, {**RESOURCES, "OPS/large.mp3": sound}, zipfile.ZIP_STORED)

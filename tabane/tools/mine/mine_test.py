@@ -239,6 +239,7 @@ class Refusals(Case):
         self.shop.write_text("1\n2\n3\n")
         self.assertEqual([], self.told(self.shop, "--min-support", 0.5, *QUICK)["itemsets"])
 
+    @tool_case.unless_sanitized
     def test_memory_that_does_not_suffice(self):
         self.generate("--transactions", 200_000, "--items", 400, "--density", 0.05)
         limit = ("prlimit", f"--as={2 << 30}")

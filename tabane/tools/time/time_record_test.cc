@@ -197,7 +197,8 @@ TEST(TimeRecord, ShowsTheFastestFirstIfAskedAndKeepsItsReference) {
 TEST(TimeRecord, HasThePeakOfTheWarmUpWhereNoneElseIsKnown) {
   Timed timed(3);
   timed.timings.warm_peak_bytes[1] = 1e6;
-  const Result* peak = timed.record().find("time.b_|_c.threads2.peak_memory");
+  const Record record = timed.record();
+  const Result* peak = record.find("time.b_|_c.threads2.peak_memory");
   ASSERT_NE(peak, nullptr);
   EXPECT_EQ(*peak->value, 1e6);
   for (double& seen : timed.timings.points[1].beside["peak_bytes"]) seen = 2e6;
