@@ -12,6 +12,7 @@
 #include "tabane/core/error.h"
 
 #if defined(__SANITIZE_ADDRESS__)
+#include <sanitizer/asan_interface.h>
 #include <sanitizer/common_interface_defs.h>
 #endif
 #if defined(__SANITIZE_THREAD__)
@@ -75,6 +76,10 @@ Fiber::~Fiber() {
   if (stack_.empty()) return;
 #if defined(__SANITIZE_THREAD__)
   __tsan_destroy_fiber(sanitized_);
+#endif
+#if defined(__SANITIZE_ADDRESS__)
+  // Its last functions never return, and what is mapped here next would be theirs.
+  ASAN_UNPOISON_MEMORY_REGION(stack_.data(), stack_.size());
 #endif
   munmap(stack_.data() - kPageBytes, kPageBytes + stack_.size());
 }
