@@ -10,6 +10,9 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <atomic>
+#include <csignal>
+#include <cstdlib>
 #include <filesystem>
 #include <functional>
 #include <span>
@@ -77,9 +80,10 @@ class SpreadJob : public testing::Test {
   }
 
   using Make = std::function<Request()>;
-  // before: called on each rank.
+  // before: called on each rank. first, others: hooks of rank 0, of others.
   Told run(
-      const Make& make, int ranks = 3, const std::function<void(int)>& before = [](int) {}) const {
+      const Make& make, int ranks = 3, const std::function<void(int)>& before = [](int) {},
+      const Hooks& first = {}, const Hooks& others = {}) const {
     const team::SharedBlock block(sizeof(Told), "what rank 0 tells");
     auto* const told = new (block.data()) Told();
     try {
@@ -90,10 +94,10 @@ class SpreadJob : public testing::Test {
           bare.key = MasterKey();
           bare.passphrase = crypto::Passphrase();
           bare.has_key = false;
-          return serve_rank_0(std::move(bare), {}, world);
+          return serve_rank_0(std::move(bare), others, world);
         }
         Coordinator crew(&world);
-        const JobReport outcome = run_job(make(), {}, crew);
+        const JobReport outcome = run_job(make(), first, crew);
         *told = {outcome.complete,        outcome.ranks,          outcome.files,
                  outcome.bytes,           outcome.files_kept,     outcome.files_unlisted,
                  outcome.failures.size(), outcome.remarks.size(), outcome.temporaries.size()};
@@ -278,6 +282,78 @@ TEST_F(SpreadJob, DoesThePartOfARankThatIsKilled) {
     }
   }
   EXPECT_TRUE(lost);
+}
+
+// How far a rank is that falls silent, for all ranks.
+struct Silence {
+  std::atomic<bool> begun, over;
+};
+Silence* silence;  // for a handler of signals
+
+void wait_for_end_of_silence() {
+  while (!silence->over) ::usleep(1000);
+}
+
+// Its first write fails once, which the job tries again; its signal waits in between.
+void fall_silent_in_first_write() {
+  ::signal(SIGXFSZ, [](int) {
+    silence->begun = true;
+    wait_for_end_of_silence();
+    rlimit limit{};
+    ::getrlimit(RLIMIT_FSIZE, &limit);
+    limit.rlim_cur = limit.rlim_max;
+    ::setrlimit(RLIMIT_FSIZE, &limit);
+  });
+  rlimit none{};
+  ::getrlimit(RLIMIT_FSIZE, &none);
+  none.rlim_cur = 0;
+  ::setrlimit(RLIMIT_FSIZE, &none);
+}
+
+// Of a file below one of the directories; rank 0 has another one in the root.
+bool has_temporary(const fs::path& tree) {
+  return std::ranges::any_of(fs::recursive_directory_iterator(tree), [&](const auto& entry) {
+    return entry.path().extension() == ".part" && entry.path().parent_path() != tree;
+  });
+}
+
+// Others have done its part when it continues.
+TEST_F(SpreadJob, ReplacesNothingAfterItWasSilent) {
+  for (int d = 0; d < 4; ++d) fs::remove(in / std::to_string(d) / "large");  // files in one piece
+  run_job(request(Direction::encrypt, in, sealed));
+  ::setenv("TABANE_SILENCE_LIMIT", "1", 1);
+  const team::SharedBlock block(sizeof(Silence), "how far a silent rank is");
+  bool was_silent = false;
+  for (int attempt = 0; attempt < 30 && !was_silent; ++attempt) {
+    silence = new (block.data()) Silence();
+    const auto make = [&] {
+      Request forced = request(Direction::encrypt, in, sealed);
+      forced.force = true;
+      return forced;
+    };
+    const auto when_all_is_done = [&](const Progress& now) {
+      if (now.files < now.files_total || !silence->begun) return;
+      silence->over = true;
+      while (has_temporary(sealed)) ::usleep(1000);
+    };
+    const auto as_silent = [] {
+      if (silence->begun) wait_for_end_of_silence();
+      return false;
+    };
+    const Told there = run(make, 2,
+                           [](int rank) {
+                             if (rank == 1) fall_silent_in_first_write();
+                           },
+                           {.progress = when_all_is_done}, {.stop_requested = as_silent});
+    was_silent = silence->begun;
+    EXPECT_TRUE(there.complete);
+    EXPECT_EQ(there.failures, 0u) << there.first_failure;
+    EXPECT_TRUE(there.remarks > 0 || !was_silent);
+    const JobReport checked = run_job(request(Direction::verify, sealed, ""));
+    EXPECT_TRUE(checked.failures.empty()) << checked.failures[0].path << checked.failures[0].what;
+  }
+  ::unsetenv("TABANE_SILENCE_LIMIT");
+  EXPECT_TRUE(was_silent);
 }
 
 }  // namespace
