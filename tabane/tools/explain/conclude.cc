@@ -28,7 +28,7 @@ Noise noise_of(const Evidence& evidence) {
     for (const Level& level : trial.levels)
       if (std::ranges::any_of(level.slowdowns, [](double x) { return x != 1; }))
         add(level.slowdowns, 1);
-  if (freedom < 1) return {.deviation = 0.05, .half = 4};
+  if (freedom < 1) return {.deviation = 0.05, .half = 4, .measured = false};
   const double f = freedom;  // Cornish and Fisher's expansion of the quantile at 97.5 %
   return {.deviation = std::max(kLeastNoise, std::sqrt(squares / freedom)),
           .half = 1.96 + 2.37 / f + 2.82 / (f * f) + 2.56 / (f * f * f)};
@@ -209,9 +209,9 @@ Effect Explanation::effect_of(const Level& level) const {
   return {slowdown, half_of_one() * slowdown / std::sqrt(double(level.slowdowns.size()))};
 }
 
-Explanation conclude(const Evidence& evidence, std::size_t columns) {
+Explanation conclude(const Evidence& evidence) {
   Explanation explanation = Conclusion(evidence).explain();
-  put_into_words(evidence, columns, explanation);
+  put_into_words(evidence, explanation);
   return explanation;
 }
 

@@ -59,6 +59,7 @@ struct Cause {
 struct Noise {
   double deviation = 0;  // standard, relative
   double half = 2;       // of a 95 % interval, in deviations: Student's t
+  bool measured = true;  // false: nothing was run twice, so it is a guess
 };
 
 struct Estimate {
@@ -124,7 +125,8 @@ struct Explanation {
   std::optional<double> needs_bandwidth;  // bytes/s, below which it is slower; null: not seen
   std::optional<WorkingSet> working_set;
   std::optional<core::ScalabilityFit> threads;  // null for fewer than three numbers of threads
-  std::vector<std::string> sentences;           // the answer, of 12 lines at most
+  std::vector<std::string> full;                // the answer with all that there is to say
+  std::vector<std::string> sentences;           // the same for a terminal, in about 12 lines
   std::string line;                             // that makes it faster, as measured; empty: none
 
   const Cause* find(Kind kind) const;  // among the shares; null: not looked for
@@ -132,11 +134,10 @@ struct Explanation {
   Effect effect_of(const Level& level) const;
 };
 
-// columns: in which the sentences are printed.
-Explanation conclude(const Evidence& evidence, std::size_t columns = 100);
+Explanation conclude(const Evidence& evidence);
 
-// Fills sentences and line from the rest (sentences.cc).
-void put_into_words(const Evidence& evidence, std::size_t columns, Explanation& explanation);
+// Fills full, sentences and line from the rest (sentences.cc).
+void put_into_words(const Evidence& evidence, Explanation& explanation);
 
 // Whether it was measured, and a thief of the cache kept its data.
 bool tells(Resource resource, const Level& level);

@@ -295,7 +295,7 @@ Record explain_record(const core::Topology& topology, const Evidence& evidence,
   Record record = begin_record(topology, lab::Kind::study, about, command_line, false);
   record.complete = evidence.complete;
   record.duration_s = evidence.seconds;
-  record.sentences = explanation.sentences;
+  record.sentences = explanation.full;
   RecordBuilder(record, evidence, explanation).build();
   return record;
 }

@@ -17,21 +17,17 @@ namespace tabane::lab::explain {
 namespace {
 
 constexpr std::ptrdiff_t kMostLines = 12;
+constexpr std::size_t kColumns = 100;  // in which lines are counted, whatever the terminal has
 // Where there is no room, reasons are left out first, then some figures, then sentences about other
 // causes than the first.
 constexpr int kNoReasons = 1, kFewFigures = 2, kOneCause = 3, kBriefest = 4;
 constexpr double kRestless = 0.2;  // half an interval of one run, from which on it is said
 constexpr double kMuch = 20;       // times as fast: by how much is not known then
 
-std::string with_half(double value, double half) {
-  return fmt::format("{:.2f} ± {:.2f}", value, half);
-}
-
 // The measured level nearest to this; the trial has one.
 const Level& nearest(const Trial& trial, double taken) {
-  return *std::ranges::min_element(trial.levels, {}, [&](const Level& level) {
-    return level.slowdowns.empty() ? HUGE_VAL : std::abs(level.taken - taken);
-  });
+  return *std::ranges::min_element(
+      trial.levels, {}, [&](const Level& level) { return std::abs(level.taken - taken); });
 }
 
 // The same, of the level with the clearest effect: if that one has none, no level has.
@@ -74,18 +70,25 @@ class Words {
  public:
   Words(const Evidence& evidence, const Explanation& found) : evidence_(evidence), found_(found) {}
 
-  // Says as much as there is room for. What is still too long loses its end.
-  std::vector<std::string> sentences(std::size_t columns) {
+  // All that there is to say.
+  std::vector<std::string> all() {
+    brief_ = 0;
+    say_all();
+    return out_;
+  }
+
+  // Says as much as there is room for. What is still too long loses its end, but no caveat.
+  std::vector<std::string> brief() {
     const auto lines = [&] {
       std::ptrdiff_t sum = 0;
       for (const std::string& sentence : out_)
-        sum += 1 + std::ranges::count(program::wrap_text(sentence, columns), '\n');
+        sum += 1 + std::ranges::count(program::wrap_text(sentence, kColumns), '\n');
       return sum;
     };
     do say_all();
     while (lines() > kMostLines && ++brief_ < kBriefest);
-    while (lines() > kMostLines && out_.size() > 1) out_.pop_back();
-    return std::move(out_);
+    while (lines() > kMostLines && caveats_ > 1) out_.erase(out_.begin() + --caveats_);
+    return out_;
   }
   const std::string& line() const { return line_; }
 
@@ -104,15 +107,20 @@ class Words {
         others.push_back(fmt::format("{} {}", name_of(cause.kind), show_percent(cause.share)));
     }
     if (!others.empty()) say("other causes", {{"names", join(others)}});
-    const Observed& seen = evidence_.observed;
-    const bool waits =
-        !seen.seconds.empty() && seen.user + seen.system < 0.5 * core::median(seen.seconds);
-    if (found_.causes.empty()) say(waits ? "too few looks" : "nothing");
+    if (found_.causes.empty()) say_nothing();
     say_given();
     say_threads();
     if (!line_.empty()) out_.insert(out_.begin() + reason_ + 1, "    " + line_);
     say_memory();
     say_rest();
+  }
+
+  void say_nothing() {
+    const Observed& seen = evidence_.observed;
+    const bool waits =
+        !seen.seconds.empty() && seen.user + seen.system < 0.5 * core::median(seen.seconds);
+    const bool looks = waits_of(seen, evidence_.machine.pus).has_value();
+    say(!waits ? "nothing" : looks ? "waits for something" : "too few looks");
   }
 
   void say(std::string_view name, const CaptionValues& values = {}) {
@@ -123,7 +131,7 @@ class Words {
   void say_cause(const Cause& cause) {
     const bool first = out_.empty();
     CaptionValues values = {{"bound", first ? "It is bound by" : "It is also bound by"},
-                            {"waits", first ? "It waits mostly" : "It also waits"},
+                            {"waits", first ? "It waits" : "It also waits"},
                             {"for", first ? "For" : "Also, for"},
                             {"share", show_percent(cause.share)},
                             {"gain", gain_text(cause)}};
@@ -131,14 +139,23 @@ class Words {
       add_effect(nearest(*trial(Resource::bandwidth), 0.5), values);
     if (cause.kind == Kind::cache) values.merge(cache_values());
     if (cause.kind == Kind::pipe) values["waiting"] = ends_of_pipe();
-    if (found_.one_or_unequal) values["its"] = "its";
-    if (cause.kind == Kind::computing && first) {
+    if (cause.kind == Kind::serial && found_.one_or_unequal) {
+      values["same"] = "look the same";
+      if (trial(Resource::threads)) values["numbers"] = "numbers of threads";
+    }
+    if (cause.kind == Kind::computing) {
       if (hides_loads())
         values["memory"] = trial(Resource::bandwidth) ? "single loads from memory" : "memory";
-      else if (const Trial* const taken = trial(Resource::cpu_time))
+      if (const Trial* const taken = trial(Resource::cpu_time))
         add_effect(nearest(*taken, 1), values);
     }
     say(name_of(cause.kind), values);
+  }
+
+  // Without a second run of anything, nobody knows how much equal runs differ.
+  std::string with_half(double value, double half) const {
+    return found_.noise.measured ? fmt::format("{:.2f} ± {:.2f}", value, half)
+                                 : fmt::format("{:.2f}", value);
   }
 
   // Adds how long it takes then.
@@ -162,7 +179,7 @@ class Words {
     double most = 0;
     if (const Trial* const bandwidth = trial(Resource::bandwidth))
       for (const Level& level : bandwidth->levels)
-        if (!level.slowdowns.empty()) most = std::max(most, level.latency.value_or(1) - 1);
+        most = std::max(most, level.latency.value_or(1) - 1);
     return most < 3 * found_.half_of_one();
   }
 
@@ -195,12 +212,10 @@ class Words {
     const Level* best = nullptr;
     Effect least{.slowdown = HUGE_VAL};
     for (const Level& level : threads->levels) {
-      if (level.slowdowns.empty()) continue;
       const Effect effect = found_.effect_of(level);
       // Fewer threads are as good unless more are certainly faster.
       if (effect.slowdown < least.slowdown - effect.half) best = &level, least = effect;
     }
-    if (best == nullptr) return;
     const bool more = best != &threads->levels.back();
     const auto number = static_cast<std::uint64_t>(best->taken);
     CaptionValues values = {{"number", core::counted(number, "thread")}};
@@ -210,7 +225,6 @@ class Words {
       say("more or fewer threads", values);
       offer(*threads, std::to_string(number), least);
     } else if (more) {
-      values["do"] = number == 1 ? "does" : "do";
       values["most"] = fmt::format("{:.0f}", threads->levels.back().taken);
       say("enough threads", values);
     } else {
@@ -222,9 +236,8 @@ class Words {
     for (const Resource resource : {Resource::huge_pages, Resource::allocator, Resource::local}) {
       const Trial* const given = trial(resource);
       if (given == nullptr) continue;
-      const Level& best = *std::ranges::min_element(given->levels, {}, [&](const Level& level) {
-        return level.slowdowns.empty() ? HUGE_VAL : core::median(level.slowdowns);
-      });
+      const Level& best = *std::ranges::min_element(
+          given->levels, {}, [&](const Level& level) { return core::median(level.slowdowns); });
       const Effect effect = found_.effect_of(best);
       if (!effect.faster()) continue;
       told_.insert(resource);
@@ -247,7 +260,7 @@ class Words {
       double number = evidence_.machine.pus;
       if (const Trial* const numbers = trial(Resource::threads))
         for (const Level& level : numbers->levels)
-          if (!level.slowdowns.empty() && core::median(level.slowdowns) == 1) number = level.taken;
+          if (core::median(level.slowdowns) == 1) number = level.taken;
       threads = fmt::format("{:.0f}", number);
     }
     const std::pair<std::string, std::string> filled[] = {{"threads", threads}};
@@ -261,11 +274,12 @@ class Words {
   // tried; and what else the reader has to know.
   void say_rest() {
     std::vector<std::string> effects, none, untried;
+    double hidden = 0;  // what an effect may be that is not seen
     std::vector<std::pair<std::string, std::vector<std::string>>> reasons;  // with what they stop
     for (const Trial& one : evidence_.trials) {
       const std::string name = name_of(one.resource);
       const bool tried = trial(one.resource) == &one;
-      const bool lost = !tried && !one.levels.empty() && !one.levels[0].slowdowns.empty();
+      const bool lost = !tried && !one.levels.empty();
       std::string reason = lost ? "it could not be taken from the command" : one.untried;
       if (!reason.empty()) {
         if (brief_ >= kNoReasons) reason = "-o DIR says why";
@@ -279,6 +293,7 @@ class Words {
         CaptionValues values;
         add_effect(level, values);
         if (!effects.empty()) values["times"] = with_half(effect.slowdown, effect.half);
+        if (!seen) hidden = std::max(hidden, effect.half);
         (seen ? effects : none)
             .push_back(seen && brief_ < kFewFigures
                            ? values["times"] + ' ' + sentence_of("with " + name, values)
@@ -288,8 +303,11 @@ class Words {
     for (const auto& [reason, names] : reasons)
       untried.push_back(fmt::format("{} ({})", join(names), reason));
     if (!effects.empty()) say("other effects", {{"names", join(effects)}});
-    if (!none.empty()) say("without effect", {{"names", join(none)}});
+    if (!none.empty())
+      say("without effect",
+          {{"names", join(none)}, {"half", found_.noise.measured ? show_percent(hidden) : ""}});
     if (!untried.empty()) say("untried", {{"names", fmt::format("{}", fmt::join(untried, "; "))}});
+    caveats_ = std::ssize(out_);
     if (found_.half_of_one() > kRestless)
       say("restless", {{"half", show_percent(found_.half_of_one())}});
     for (const std::string& note : evidence_.notes) out_.push_back("Note: " + note);
@@ -301,8 +319,9 @@ class Words {
   std::set<Resource> told_;  // by a sentence
   int brief_ = 0;
   std::string line_;
-  std::ptrdiff_t reason_ = 0;  // the sentence that says what it gains
-  double fastest_ = 1;         // of what was given, its time relative to undisturbed runs
+  std::ptrdiff_t reason_ = 0;   // the sentence that says what it gains
+  std::ptrdiff_t caveats_ = 0;  // where they begin
+  double fastest_ = 1;          // of what was given, its time relative to undisturbed runs
 };
 
 }  // namespace
@@ -325,9 +344,10 @@ const char* name_of(Resource resource) {
   return kNames[static_cast<std::size_t>(resource)];
 }
 
-void put_into_words(const Evidence& evidence, std::size_t columns, Explanation& explanation) {
+void put_into_words(const Evidence& evidence, Explanation& explanation) {
   Words words(evidence, explanation);
-  explanation.sentences = words.sentences(columns);
+  explanation.full = words.all();
+  explanation.sentences = words.brief();
   explanation.line = words.line();
 }
 

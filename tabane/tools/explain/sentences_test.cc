@@ -13,15 +13,17 @@ namespace {
 // What says something of a resource, outside of the lists at the end.
 const std::map<Resource, std::vector<std::string>> kWords = {
     {Resource::bandwidth,
-     {"bound by memory bandwidth", "single loads from memory, one", " of memory bandwidth; more",
+     {"bound by memory bandwidth", "single loads from memory, one", " of memory bandwidth, of",
       "of the memory bandwidth gone"}},
-    {Resource::cache, {" the shared cache: ", "of the shared cache gone"}},
+    {Resource::cache,
+     {"bound by the shared cache", "uses the shared cache", "of the shared cache gone"}},
     {Resource::units, {"with neighbours that compute"}},
     {Resource::cpu_time, {"It computes for", " of processor time gone"}},
     {Resource::disk, {"with a neighbour that writes"}},
     {Resource::cold, {"with files that are not in memory"}},
     {Resource::remote, {"with memory on another NUMA node"}},
-    {Resource::threads, {"More than ", "With 1 thread ", " threads it is ", "It is fastest with"}},
+    {Resource::threads,
+     {"from more than ", "With 1 thread ", " threads it is ", "It is fastest with"}},
     {Resource::huge_pages, {"Huge pages make", "with huge pages"}},
     {Resource::allocator, {"jemalloc"}},
     {Resource::local, {"One NUMA node makes", "on one NUMA node"}}};

@@ -30,9 +30,9 @@ struct ExplainOptions : StudyOptions {
 
 constexpr std::size_t kReadable = 100;  // columns
 
-void print_answer(const lab::Record& record, bool wide) {
+void print_answer(const std::vector<std::string>& sentences, bool wide) {
   const std::size_t width = layout_width(STDOUT_FILENO, wide);
-  for (const std::string& sentence : record.sentences) {
+  for (const std::string& sentence : sentences) {
     const bool is_line = sentence.starts_with(' ');  // for the shell
     fmt::print("{}\n", is_line || width == kNoLimit
                            ? sentence
@@ -50,20 +50,20 @@ int run(ExplainOptions& options, const Given& given) {
   const core::Topology topology = core::Topology::detect();
   lab::require_this_machine(topology);
   options.tables = false;
-  std::optional<lab::Record> shown;
+  Explanation found;
   run_study(
       options,
       [&](const lab::Hooks& hooks) -> std::optional<lab::Record> {
         const lab::StolenTime stolen;
         const lab::explain::Evidence evidence = lab::explain::gather(request, topology, hooks);
-        const std::size_t columns = std::min(layout_width(STDOUT_FILENO, options.wide), kReadable);
-        shown = lab::explain::explain_record(
-            topology, evidence, lab::explain::conclude(evidence, columns), command_line_of(given));
-        std::ranges::move(stolen.warnings(), std::back_inserter(shown->warnings));
-        return shown;
+        found = lab::explain::conclude(evidence);
+        lab::Record record =
+            lab::explain::explain_record(topology, evidence, found, command_line_of(given));
+        std::ranges::move(stolen.warnings(), std::back_inserter(record.warnings));
+        return record;
       },
       [&] {
-        if (!options.json.to_stdout()) print_answer(*shown, options.wide);
+        if (!options.json.to_stdout()) print_answer(found.sentences, options.wide);
       });
   return kOk;
 }
