@@ -6,7 +6,6 @@
 
 #include <algorithm>
 #include <filesystem>
-#include <optional>
 #include <utility>
 #include <vector>
 
@@ -15,6 +14,7 @@
 #include "tabane/core/file.h"
 #include "tabane/core/temporary_file.h"
 #include "tabane/core/topology.h"
+#include "tabane/lab/survey/disturbances.h"
 
 namespace tabane::bench {
 namespace {
@@ -23,8 +23,8 @@ namespace fs = std::filesystem;
 
 constexpr const char* kCauses = "commands whose cause is known";
 constexpr double kLeastRight = 0.95, kMostFalse = 0.05;
-constexpr double kMostAway = 1.15;  // of what is predicted, what is measured
-constexpr double kWorthAWord = 0.1, kLeastLost = 0.05;
+constexpr double kWorthAWord = 0.1;
+constexpr double kMostOthers = 0.1;  // of the PUs, that other programs have meanwhile
 
 enum class Bytes { none, in_memory, in_cache };
 struct Known {
@@ -82,32 +82,18 @@ double value_of(const lab::Json& record, const std::string& name) {
   return 0;
 }
 
-// How many times as fast a program with a thread on each PU is as with one: predicted from what
-// they wait for, and measured. Null where the program has one thread, or where there was no time
-// for another number.
-std::optional<std::pair<double, double>> gain_of_threads(const lab::Json& record, unsigned pus) {
-  double lost = 0;
-  for (const char* const share : {"one_thread", "unequal_threads", "locks"})
-    lost += value_of(record, std::string("share.") + share);
-  const double measured = value_of(record, "slowdown.threads.1");
-  if (lost < kLeastLost || measured <= 0) return std::nullopt;
-  return std::pair(pus * (1 - lost), measured);
-}
-
 struct Answers {
-  int asked = 0, right = 0;
+  int asked = 0, judged = 0, right = 0;
   int wrong = 0;  // with a cause that is none
-  double away = 1;
   lab::Rows rows{{"cause", "named first", "share of its time", "also named", "first sentence"}, {}};
-  lab::Rows gains{{"cause", "a thread on each PU, predicted", "measured"}, {}};
 };
 
-void judge(const Known& known, const lab::Json& record, unsigned pus, Answers& answers) {
+void judge(const Known& known, const lab::Json& record, Answers& answers) {
   std::vector<Named> causes = causes_of(record);
   if (causes.empty()) causes.push_back({"nothing"});
   std::vector<std::string> also;
   for (std::size_t i = 1; i < causes.size(); ++i) also.push_back(causes[i].cause);
-  ++answers.asked;
+  ++answers.judged;
   answers.right += causes[0].cause == known.expect;
   answers.wrong += std::ranges::any_of(causes, [&](const Named& named) {
     return named.cause != known.expect && named.cause != "computing";
@@ -115,10 +101,6 @@ void judge(const Known& known, const lab::Json& record, unsigned pus, Answers& a
   answers.rows.rows.push_back({known.expect, causes[0].cause, lab::Entry(causes[0].share, "share"),
                                fmt::format("{}", fmt::join(also, ", ")),
                                record.at("sentences").at(0).get<std::string>()});
-  if (const auto gain = gain_of_threads(record, pus)) {
-    answers.gains.rows.push_back({known.expect, {gain->first, "ratio"}, {gain->second, "ratio"}});
-    answers.away = std::max({answers.away, gain->first / gain->second, gain->second / gain->first});
-  }
 }
 
 void ask_explain(Panel& panel) {
@@ -133,14 +115,17 @@ void ask_explain(Panel& panel) {
   const auto ask = [&](const Known& known) -> std::string {  // why it was not; empty: it was
     if (panel.settings().quick && !known.quick) return "not asked with --quick";
     if (pus < known.pus) return fmt::format("{} PUs tell it from other causes", known.pus);
+    ++answers.asked;
+    const lab::OthersLoad load;
     run_command({panel.settings().program, "explain", "-q", "--time", "40s", "--json=" + file, "--",
                  program, known.cause, mib_of(known.bytes, topology)});
+    const double others = load.busy_pus().value_or(0);
     const lab::Json record = lab::Json::parse(core::read_file(file));
     if (!known.slowdown.empty() && value_of(record, known.slowdown) == 0)
       return "other PUs took nothing of it, or there was no time";
-    if (const double others = value_of(record, "share.waiting_for_a_PU"); others >= kWorthAWord)
-      return fmt::format("other programs had its PUs for {:.0f} % of its time", 100 * others);
-    judge(known, record, pus, answers);
+    if (others > kMostOthers * pus)
+      return fmt::format("other programs kept {:.1f} of {} PUs busy", others, pus);
+    judge(known, record, answers);
     return "";
   };
   for (const Known& known : kKnown)
@@ -148,7 +133,7 @@ void ask_explain(Panel& panel) {
       if (const std::string reason = ask(known); !reason.empty())
         panel.skip(kCauses, reason, known.expect);
     });
-  if (answers.asked == 0) return;
+  if (answers.judged == 0) return;
   panel.show(
       {.name = "explain.causes", .title = "What was found", .content = std::move(answers.rows)});
   const auto tell = [&](const std::string& figure, const char* unit, double value, double limit,
@@ -160,17 +145,12 @@ void ask_explain(Panel& panel) {
                 .limit = limit,
                 .at_least = at_least});
   };
-  if (!answers.gains.rows.empty()) {
-    panel.show({.name = "explain.gains",
-                .title = "How many times as fast a thread on each PU is as one",
-                .content = std::move(answers.gains)});
-    tell("predicted over measured gain of more threads, the worst", "ratio", answers.away,
-         kMostAway, false);
-  }
-  tell(fmt::format("main cause named first, of {} commands", answers.asked), "share",
-       answers.right / double(answers.asked), kLeastRight, true);
-  tell(fmt::format("with a cause that is none, of {} commands", answers.asked), "share",
-       answers.wrong / double(answers.asked), kMostFalse, false);
+  const std::string of =
+      fmt::format("{} commands judged of {} asked", answers.judged, answers.asked);
+  tell("main cause named first, " + of, "share", answers.right / double(answers.judged),
+       kLeastRight, true);
+  tell("with a cause that is none, " + of, "share", answers.wrong / double(answers.judged),
+       kMostFalse, false);
 }
 
 const RegisteredTopic kTopic({"explain", "causes of commands, found by taking away", ask_explain});

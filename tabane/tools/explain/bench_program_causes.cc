@@ -6,7 +6,6 @@
 
 #include <algorithm>
 #include <cstdint>
-#include <cstdio>
 #include <cstdlib>
 #include <cstring>
 #include <mutex>
@@ -97,19 +96,21 @@ void faults() {
     void* const at =
         mmap(nullptr, kBytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     if (at == MAP_FAILED) std::exit(1);
+    madvise(at, kBytes, MADV_NOHUGEPAGE);  // else there is a fault for 2 MiB
     for (std::size_t k = 0; k < kBytes; k += 4096) static_cast<char*>(at)[k] = 1;
     munmap(at, kBytes);
   }
 }
 
 void disk() {
-  std::FILE* const file = std::tmpfile();
-  const std::vector<char> block(1 << 20, 'x');
-  for (int i = 0; i < 60 && file != nullptr; ++i) {
-    std::fwrite(block.data(), 1, block.size(), file);
-    std::fflush(file);
-    fsync(fileno(file));
-  }
+  char name[] = "tabane-bench-XXXXXX";  // here: /tmp may be in memory
+  const int file = mkstemp(name);
+  if (file < 0) std::exit(1);
+  unlink(name);
+  const std::string block(1 << 20, 'x');
+  for (int i = 0; i < 60; ++i)
+    if (write(file, block.data(), block.size()) < 0 || fsync(file) != 0) std::exit(1);
+  close(file);
 }
 
 // The writer computes; the reader waits for it.
