@@ -378,7 +378,8 @@ def self_test():
     found_in = [(case, [s for _, s in findings(*case[:2])]) for case in CASES]
     found_in += [(case, [s for _, s in room_findings(*case[:2], modules)]) for case in ROOM_CASES]
     own = read_rooms(Path(__file__).with_name("rooms.txt").read_text(encoding="utf-8"))
-    case = (ENCRYPT + "job.cc", f'#include "{ENCRYPT}coordinator.h"', 'may not include room "ranks"')
+    case = (ENCRYPT + "job.cc", f'#include "{ENCRYPT}coordinator.h"',
+            'may not include room "ranks"')
     found_in.append((case, [s for _, s in room_findings(*case[:2], own)]))
     stale = list(stale_rooms(modules, lambda module, pattern: pattern != "units.h"))
     found_in.append((("rooms.txt", ROOMS, 'core/units.h in room "base": there is no'), stale))
