@@ -93,7 +93,8 @@ std::pair<std::string, std::vector<std::string>> parse_vary(const std::string& t
         colon == std::string::npos ? std::optional(1.0) : number_in<double>(list.substr(colon + 1));
     if (!to || !step || *step <= 0 || *to < *from || (*to - *from) / *step > 10'000)
       throw UsageError("--vary {}: use FROM..TO or FROM..TO:STEP with FROM <= TO", text);
-    for (int i = 0; *from + i * *step <= *to + 1e-9 * *step; ++i) {
+    const int last = int(std::floor((*to - *from) / *step + 1e-9));
+    for (int i = 0; i <= last; ++i) {
       const double value = *from + i * *step;  // 0.1 + 2 * 0.1 is to be 0.3
       values.push_back(fmt::format("{:.{}g}", value, value == std::floor(value) ? 17 : 15));
     }
