@@ -28,16 +28,17 @@ constexpr int kMostRounds = 7;                      // enough for an interval of
 constexpr double kDisturbedTakes = 1.3;             // times as long as an undisturbed run, about
 constexpr std::size_t kWaysPerUndisturbed = 5;
 constexpr double kTimeoutFactor = 20, kLeastTimeout = 10;
-constexpr double kDisturbedFactor = 3, kLeastDisturbed = 1;  // the same, where time is up
-constexpr std::size_t kLooks = 50;                           // at undisturbed runs
-constexpr int kFewestUnknown = 10;                           // looks, worth a word
-constexpr double kWatchShare = 0.1;                          // of all time, at most
-constexpr double kBusyShare = 0.1;                           // of the PUs, by others: worth a word
-constexpr double kUsesDisk = 1 << 20;                        // bytes
-constexpr double kAroundARun = 2e-3;                         // seconds
-constexpr double kPatienceShare = 0.05;                      // of what is left, for one run
-constexpr double kCalibrationTime = 0.3;                     // of what is left, at most
-constexpr double kCalibrationShare = 0.1;                    // of the progress
+constexpr double kChangedFactor = 3, kLeastChanged = 1;  // the same of a way, where time is up
+constexpr std::size_t kLooks = 50;                       // at undisturbed runs
+constexpr int kFewestUnknown = 10;                       // looks, worth a word
+constexpr double kWatchShare = 0.1;                      // of all time, at most
+constexpr double kBusyShare = 0.1;                       // of the PUs, by others: worth a word
+constexpr double kUsesDisk = 1 << 20;                    // bytes
+constexpr double kAroundARun = 2e-3;                     // seconds
+constexpr double kPatienceShare = 0.05;                  // of what is left, for one run
+constexpr double kCalibrationTime = 0.3;                 // of what is left, at most
+constexpr double kCalibrationShare = 0.1;                // of the progress
+constexpr const char* kUndisturbed = "undisturbed";
 
 [[noreturn]] void fail(const std::string& sentence, const ChildRun& run) {
   throw program::WithLines<core::Error>(
@@ -80,7 +81,8 @@ struct Contestant : Way {
 
   std::vector<double> speeds;  // of its thieves
   std::string failed;          // how, when it did
-  bool lost = false;           // of this round: its thieves would have taken nothing
+  bool lost = false;           // of this round: it shows nothing
+  std::string reason;          // why it was lost last
 };
 
 class Experiments {
@@ -95,14 +97,17 @@ class Experiments {
     try_out();
     try {
       // Where there is no time for a run beside thieves, nothing is calibrated.
-      const double left = request_.seconds - elapsed(), part = kCalibrationTime * left;
+      const double left = time_left(), part = kCalibrationTime * left;
       ways_ = ways_of(subject_, plan_rounds(1, sample_seconds(), left - part).ways == 0 ? 0 : part,
                       [&](double done) { show("calibration", kCalibrationShare * done, -1); });
       evidence_.machine = ways_.limits;
       evidence_.trials = ways_.trials;
       if (!ways_.note.empty()) evidence_.notes.push_back(ways_.note);
       choose();
-      measure();
+      if (plan_.ways > 0)
+        measure();
+      else
+        keep_watched();
     } catch (const Stopped&) {
       if (rounds_ == 0) throw;
       evidence_.complete = false;
@@ -112,7 +117,8 @@ class Experiments {
   }
 
  private:
-  double elapsed() { return clock_.now() - start_; }
+  double elapsed() const { return clock_.now() - start_; }
+  double time_left() const { return request_.seconds - elapsed(); }
   double sample_seconds() const { return run_seconds_ * repeat_ + kAroundARun; }
 
   void show(const std::string& what, double done, double left) {
@@ -142,7 +148,7 @@ class Experiments {
     show("the command as it is", 0, -1);
     prepare();
     const OthersLoad others;
-    const ChildRun first = run_once(command, request_.seconds);
+    const ChildRun first = watch(command, request_.seconds);
     if (first.timed_out) fail("the command takes all of --time", first);
     if (!first.ok()) fail("the command fails", first);
     std::vector<std::string>& notes = evidence_.notes;
@@ -161,10 +167,15 @@ class Experiments {
     if (repeat_ > 1)
       notes.push_back(fmt::format("One run takes {}, so a sample is {} runs.",
                                   core::format_seconds(first.seconds), repeat_));
-    do {
-      watch(command);
-    } while (evidence_.observed.moments.size() < kLooks &&
-             elapsed() < kWatchShare * request_.seconds);
+    if (2 * first.seconds <= request_.seconds) {  // the first one may read its files from a disk
+      evidence_.observed = {};
+      watched_.clear();
+      do {
+        prepare();
+        require_again(watch(command, timeout_));
+      } while (evidence_.observed.moments.size() < kLooks &&
+               elapsed() < kWatchShare * request_.seconds);
+    }
     if (is_mostly_unknown(evidence_.observed.moments))
       notes.emplace_back(
           "What its threads wait for is mostly not known: the system does not tell.");
@@ -174,20 +185,20 @@ class Experiments {
     if (!request_.input.empty()) subject_.files.insert(request_.input);
   }
 
-  void watch(const ChildCommand& command) {
+  ChildRun watch(const ChildCommand& command, double timeout) {
     show("the command as it is", 0, -1);
-    prepare();
     Observed& observed = evidence_.observed;
     const std::optional<double> before = disk_bytes();
     Watch watch;
-    const ChildRun run = run_once(command, timeout_);
+    const ChildRun run = run_once(command, timeout);
     watch.finish(observed, subject_.files);
-    require_again(run);
+    watched_.push_back(run);
     if (const auto after = disk_bytes(); after && before)
       observed.disk_bytes = std::max(observed.disk_bytes.value_or(0), *after - *before);
     run_seconds_ = run.seconds;
     subject_.uses_disk = observed.disk_bytes.value_or(0) >= kUsesDisk;
     subject_.busy_pus = (run.user_seconds + run.system_seconds) / std::max(run.seconds, 1e-9);
+    return run;
   }
 
   // ---- rounds ----
@@ -195,7 +206,7 @@ class Experiments {
   void choose() {
     std::vector<Way>& all = ways_.all;
     const double each = sample_seconds();
-    plan_ = plan_rounds(all.size(), each, request_.seconds - elapsed());
+    plan_ = plan_rounds(all.size(), each, time_left());
     std::size_t given_up = 0;
     for (std::size_t i = 0; i < all.size(); ++i) {
       if (i < plan_.ways) {
@@ -223,20 +234,40 @@ class Experiments {
 
   Trial& trial(Resource resource) { return evidence_.trials[static_cast<std::size_t>(resource)]; }
 
+  // There is no time for any way: the runs that were watched tell all.
+  void keep_watched() {
+    for (const ChildRun& run : watched_) {
+      evidence_.observed.seconds.push_back(run.seconds);
+      evidence_.runs.push_back({kUndisturbed, run.seconds});
+    }
+    undisturbed_ = std::move(watched_);
+  }
+
+  struct TimeIsUp {};
+
   void measure() {
     const double begin = elapsed();
-    core::in_rounds(
-        contestants_.size(),
-        {.fewest = 1,
-         .most = std::max(1, plan_.rounds),
-         .budget_seconds = request_.seconds - begin},
-        clock_, clock_.now(),
-        [&](std::size_t i) {
-          const double seconds = take(contestants_[i], begin);
-          turns_.push_back(i);
-          return seconds;
-        },
-        [&](const std::vector<double>& seconds) { keep(seconds); });
+    const auto take_turn = [&](std::size_t i) {
+      if (rounds_ > 0 && time_left() < 0) throw TimeIsUp();
+      const double seconds = take(contestants_[i], begin);
+      turns_.push_back(i);
+      return seconds;
+    };
+    try {
+      core::in_rounds(contestants_.size(),
+                      {.fewest = 1, .most = plan_.rounds, .budget_seconds = time_left()}, clock_,
+                      clock_.now(), take_turn,
+                      [&](const std::vector<double>& seconds) { keep(seconds); });
+    } catch (const TimeIsUp&) {  // what was begun is not kept
+    }
+  }
+
+  // Whether the first round goes on without it, as time is up.
+  bool is_left_out(const Contestant& way) const {
+    return time_left() < 0 && (way.resource || std::ranges::any_of(turns_, [&](std::size_t i) {
+                                 return !contestants_[i].resource &&
+                                        contestants_[i].given_up == way.given_up;
+                               }));
   }
 
   // Seconds of a run.
@@ -248,35 +279,44 @@ class Experiments {
     double seconds = 0;
     const bool observes = !way.resource && !way.given_up;
     const bool of_memory = way.resource && *way.resource <= Resource::cache;
-    way.lost = of_memory && ways_.sharing != nullptr &&
-               !ways_.sharing->wait(kPatienceShare * (request_.seconds - elapsed()));
+    way.lost = false;
+    if (is_left_out(way))
+      lose(way, "there was no time left for it");
+    else if (of_memory && ways_.sharing != nullptr &&
+             !ways_.sharing->wait(kPatienceShare * time_left(), [&] { hooks_.throw_if_stopped(); }))
+      lose(way, "other PUs took nothing of it meanwhile");
     for (int i = 0; i < repeat_ && way.failed.empty() && !way.lost; ++i) {
       prepare();
       if (way.resource == Resource::cold) forget(subject_.files);
-      const ChildRun run = way.thieves != nullptr
-                               ? run_beside_thieves(way)
-                               : run_once(way.command, timeout_, observes ? &counters_ : nullptr);
-      const bool slowed_down = run.timed_out && way.thieves != nullptr;
-      if (!run.ok() && !slowed_down) {
+      const ChildRun run = run_way(way, observes);
+      if (run.timed_out && way.resource && way.thieves == nullptr) {
+        lose(way, "it takes longer than what was left of --time");
+      } else if (!run.ok() && !(run.timed_out && way.thieves != nullptr)) {
         if (!way.resource) require_again(run);
         way.failed = "the command fails then: " + how_it_ended(run);
       }
       if (observes) undisturbed_.push_back(run);
       seconds += run.seconds / repeat_;
     }
-    if (observes) evidence_.observed.seconds.push_back(seconds);
     return seconds;
   }
 
-  ChildRun run_beside_thieves(Contestant& way) {
-    const double left =
-        std::max({kDisturbedFactor * run_seconds_, kLeastDisturbed, request_.seconds - elapsed()});
+  static void lose(Contestant& way, const char* reason) {
+    way.lost = true;
+    way.reason = reason;
+  }
+
+  ChildRun run_way(Contestant& way, bool observes) {
+    if (!way.resource) return run_once(way.command, timeout_, observes ? &counters_ : nullptr);
+    const double most =
+        std::min(timeout_, std::max({kChangedFactor * run_seconds_, kLeastChanged, time_left()}));
+    if (way.thieves == nullptr) return run_once(way.command, most);
     const struct Stopping {
       Thieves& thieves;
       ~Stopping() { thieves.stop(); }
     } stopping{*way.thieves};
     way.thieves->begin(way.theft);
-    ChildRun run = run_once(way.command, std::min(timeout_, left));
+    ChildRun run = run_once(way.command, most);
     try {
       way.speeds.push_back(way.thieves->end());
     } catch (const core::SystemError& error) {
@@ -292,12 +332,13 @@ class Experiments {
       if (const Contestant& way = contestants_[i]; way.failed.empty() && !way.lost)
         evidence_.runs.push_back({way.resource   ? name_of(*way.resource)
                                   : way.given_up ? "fewer PUs"
-                                                 : "undisturbed",
+                                                 : kUndisturbed,
                                   seconds[i]});
     std::vector<double> undisturbed[2];  // as started, with PUs given up
     for (std::size_t i = 0; i < seconds.size(); ++i)
-      if (!contestants_[i].resource)
-        undisturbed[contestants_[i].given_up ? 1 : 0].push_back(seconds[i]);
+      if (const Contestant& way = contestants_[i]; !way.resource && !way.lost)
+        undisturbed[way.given_up ? 1 : 0].push_back(seconds[i]);
+    std::ranges::copy(undisturbed[0], std::back_inserter(evidence_.observed.seconds));
     for (std::size_t i = 0; i < seconds.size(); ++i)
       if (Contestant& way = contestants_[i]; !way.lost)
         way.level.slowdowns.push_back(seconds[i] / core::median(undisturbed[way.given_up ? 1 : 0]));
@@ -316,7 +357,7 @@ class Experiments {
     for (Contestant& way : contestants_) {
       if (!way.resource) continue;
       Trial& to = trial(*way.resource);
-      if (way.level.slowdowns.empty()) way.failed = "other PUs took nothing of it meanwhile";
+      if (way.level.slowdowns.empty() && way.failed.empty()) way.failed = way.reason;
       if (!way.failed.empty()) {
         if (to.levels.empty()) to.untried = way.failed;
         continue;
@@ -328,11 +369,10 @@ class Experiments {
       to.untried.clear();
       to.levels.push_back(std::move(way.level));
     }
-    if (is_tried(Resource::threads))
-      trial(Resource::threads)
-          .levels.push_back(
-              {.taken = static_cast<double>(subject_.own_threads()),
-               .slowdowns = std::vector<double>(static_cast<std::size_t>(rounds_), 1)});
+    if (Trial& threads = trial(Resource::threads); !threads.levels.empty())
+      threads.levels.push_back(
+          {.taken = static_cast<double>(subject_.own_threads()),
+           .slowdowns = std::vector<double>(static_cast<std::size_t>(rounds_), 1)});
     for (Trial& each : evidence_.trials) std::ranges::sort(each.levels, {}, &Level::taken);
     evidence_.seconds = elapsed();
   }
@@ -345,7 +385,7 @@ class Experiments {
   Evidence evidence_;
   double timeout_ = 0, run_seconds_ = 0;
   int repeat_ = 1;
-  std::vector<ChildRun> undisturbed_;
+  std::vector<ChildRun> watched_, undisturbed_;
   core::Counters counters_{core::Counted::programs};
   Ways ways_;
   std::vector<Contestant> contestants_;

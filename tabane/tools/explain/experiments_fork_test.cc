@@ -1,8 +1,12 @@
 #include "tabane/tools/explain/experiments.h"
 
 #include <gtest/gtest.h>
+#include <unistd.h>
 
 #include <algorithm>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
 
 #include "tabane/core/binding.h"
 #include "tabane/core/error.h"
@@ -112,6 +116,45 @@ TEST(Experiments, DoNotCountAWayInWhichTheCommandFails) {
   ASSERT_NE(works, threads.levels.end());
   EXPECT_EQ(runs_of(evidence, name_of(Resource::threads)), works->slowdowns.size());
   EXPECT_EQ(std::ranges::count(threads.levels, 99, &Level::taken), 0);
+}
+
+TEST(Experiments, CompareNoNumbersOfThreadsWhereAllOthersFail) {
+  const int own =
+      Subject{.request = {}, .topology = core::Topology::synthetic("pu:1")}.own_threads();
+  const Evidence evidence = gathered_in_one_round(
+      {.command = {"sh", "-c", "sleep 0.02; test {threads} -eq " + std::to_string(own)},
+       .threads = {own + 1},
+       .seconds = 600});
+  EXPECT_TRUE(trial(evidence, Resource::threads).levels.empty());
+  EXPECT_NE(trial(evidence, Resource::threads).untried.find("fails then"), std::string::npos);
+}
+
+TEST(Experiments, RunACommandOnceThatTakesMostOfTheTime) {
+  const Evidence evidence = gathered({.command = {"sleep", "1.1"}, .seconds = 2.15});
+  EXPECT_EQ(evidence.runs.size(), 1u);
+  EXPECT_EQ(evidence.observed.seconds.size(), 1u);
+  EXPECT_GE(evidence.observed.moments.size(), 1u);
+  for (const Trial& each : evidence.trials) EXPECT_NE(each.untried, "");
+}
+
+TEST(Experiments, EndTheirFirstRoundWhenTimeIsUp) {
+  const std::string name = testing::TempDir() + "slow" + std::to_string(getpid());
+  const Hooks hooks{.progress = [&](const std::string& what, double, double) {
+    if (what == "runs in turn") std::ofstream(name, std::ios::app);
+  }};
+  const Evidence evidence =
+      gathered({.command = {"sh", "-c",
+                            "sleep 0.02; test -e " + name + " && sleep 0.6 && echo >> " + name +
+                                "; true {threads}"},
+                .threads = {2, 3, 4, 5, 6},
+                .seconds = 1},
+               hooks);
+  std::ifstream file(name);
+  const auto slow = std::count(std::istreambuf_iterator<char>(file), {}, '\n');
+  std::filesystem::remove(name);
+  EXPECT_GE(slow, 1);
+  EXPECT_LE(slow, 3);  // of eight and more
+  EXPECT_EQ(runs_of(evidence, "undisturbed"), 1u);
 }
 
 TEST(Experiments, SayHowTheCommandFails) {

@@ -182,9 +182,10 @@ double Sharing::rate() {
   return streams_.end();
 }
 
-bool Sharing::wait(double most_seconds) {
+bool Sharing::wait(double most_seconds, const std::function<void()>& go_on) {
   const double end = now() + most_seconds;
   while (true) {
+    go_on();
     thieves_.begin({.what = Resource::bandwidth});
     const double beside = rate();
     thieves_.stop();
@@ -322,9 +323,9 @@ class Calibrator {
   }
 
   Leftover beside(const Theft& theft, const std::function<double()>& measure) {
-    do {
-      go_on();
-    } while (sharing_ != nullptr && !sharing_->wait(kPatience));
+    go_on();
+    while (sharing_ != nullptr && !sharing_->wait(kPatience, [&] { go_on(); })) {
+    }
     thieves_.begin(theft);
     std::this_thread::sleep_for(std::chrono::milliseconds(5));
     Leftover leftover{.amount = theft.amount, .speed = thieves_.end()};
@@ -356,7 +357,8 @@ Calibration calibrate(Thieves& thieves, std::span<const unsigned> pus,
                       const core::Topology& topology, double most_seconds,
                       const std::function<void(double)>& show) {
   Calibration found{.sharing = std::make_unique<Sharing>(thieves, pus)};
-  if (!found.sharing->wait(std::min(kPatience, most_seconds) / 2)) found.sharing.reset();
+  if (!found.sharing->wait(std::min(kPatience, most_seconds) / 2, [&] { show(0); }))
+    found.sharing.reset();
   Calibrator calibrator(thieves, most_seconds, found.sharing.get(), show);
   const core::ScopedBinding binding(pus[0]);
   std::optional<CacheVictim> chase;

@@ -67,8 +67,9 @@ class Sharing {
  public:
   // pus: the victim's.
   Sharing(Thieves& thieves, std::span<const unsigned> pus);
-  // Waits for such a moment; returns false if none came. cost: some 20 ms where one is at once.
-  bool wait(double most_seconds);
+  // Waits for such a moment; returns false if none came. Asks `go_on` meanwhile. cost: some 20 ms
+  // where one is at once. throws: as go_on.
+  bool wait(double most_seconds, const std::function<void()>& go_on);
 
  private:
   double rate();  // of streams past the caches, on the victim's PUs

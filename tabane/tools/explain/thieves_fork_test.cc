@@ -7,6 +7,7 @@
 
 #include "tabane/core/file.h"
 #include "tabane/core/system_files.h"
+#include "tabane/lab/campaign/campaign.h"
 
 namespace tabane::lab::explain {
 namespace {
@@ -93,9 +94,14 @@ TEST(Calibration, MeasuresEachTheft) {
   EXPECT_EQ(found.cache.empty(), !found.no_cache.empty());
   EXPECT_GE(found.memory_over_cache.value_or(2), 2);
   EXPECT_GT(seconds_of_a_fault(), 0);
-  if (found.sharing) found.sharing->wait(0);
+  if (found.sharing) found.sharing->wait(0, [] {});
   thieves.begin({.what = Resource::units});  // it has left them idle
   EXPECT_GT(thieves.end(), 0);
+}
+
+TEST(Sharing, IsAskedForNoLongerThanTheUserWants) {
+  Thieves thieves(one_pu(), std::size_t{8} << 20);
+  EXPECT_THROW(Sharing(thieves, one_pu()).wait(1e9, [] { throw Stopped(); }), Stopped);
 }
 
 TEST(Calibration, SaysWhatThereWasNoTimeFor) {
