@@ -48,7 +48,7 @@ struct Trial {
   std::vector<Level> levels = {};  // ascending by taken; without samples: was not reached
   std::string how = {};            // one sentence: what took it, where, and how it was calibrated
   std::string untried = {};        // why it was not tried; empty: it was
-  std::string option = {};  // of `tabane run` that gives it: "--huge-pages", "--malloc {}", "-t {}"
+  std::string option = {};         // of `tabane run`, which give nothing else: "… --malloc {}"
 };
 
 // What a thread of the command does, looked at many times a second.

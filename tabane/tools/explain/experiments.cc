@@ -176,6 +176,9 @@ class Experiments {
       } while (evidence_.observed.moments.size() < kLooks &&
                elapsed() < kWatchShare * request_.seconds);
     }
+    const auto waits =
+        waits_of(evidence_.observed, static_cast<int>(subject_.topology.pus().size()));
+    subject_.works_alone = waits && waits->width == 1;
     if (is_mostly_unknown(evidence_.observed.moments))
       notes.emplace_back(
           "What its threads wait for is mostly not known: the system does not tell.");

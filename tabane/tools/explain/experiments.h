@@ -54,16 +54,22 @@ struct DividedPus {
 // busy: PUs that the command keeps busy on average. usable: PUs that can be busy all the time.
 DividedPus divide_pus(const core::Topology& topology, double busy, int usable);
 
+// Why no thieves of processor time can run on all PUs; empty: they can.
+std::string cpu_time_reason(double busy, std::size_t pus, int usable);
+
 // What is known of a command before anything is tried.
 struct Subject {
   const Request& request;
   const core::Topology& topology;
   double busy_pus = 0;
   bool uses_disk = false;
+  bool works_alone = false;          // one of its threads, and no other
   std::set<std::string> files = {};  // that it reads
 
   int own_threads() const;     // of the variables, else all PUs
   bool takes_threads() const;  // it has {threads}
+  // Whether there is some way to tell it a number of threads, as far as is known.
+  bool follows_numbers() const;
   ChildCommand command(int threads) const;
   // throws: core::UsageError.
   ChildCommand command(int threads, const program::RunRequest& way) const;

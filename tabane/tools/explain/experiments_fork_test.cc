@@ -50,7 +50,7 @@ TEST(Experiments, CompareEachWayWithUndisturbedRuns) {
   EXPECT_EQ(evidence.machine.pus, 1);
   const Trial& pages = trial(evidence, Resource::huge_pages);
   ASSERT_EQ(pages.levels.size(), 1u) << pages.untried;
-  EXPECT_EQ(pages.option, "--huge-pages");
+  EXPECT_EQ(pages.option, "--own-threads --placement none --huge-pages");
   EXPECT_LT(pages.levels[0].slowdowns.at(0), 1);
   EXPECT_EQ(trial(evidence, Resource::bandwidth).untried,
             "there is one PU: a thief there would take processor time, too");

@@ -61,7 +61,8 @@ class Answer(InFolder):
         result = self.explain("--time", "5s", "--", "sh", "-c",
                               'test -n "$GLIBC_TUNABLES" || sleep 0.1; sleep 0.01')
         self.assertEqual(result.returncode, 0, result.stderr)
-        self.assertIn("\n    tabane run --huge-pages -- sh -c", result.stdout)
+        self.assertIn("\n    tabane run --own-threads --placement none --huge-pages -- sh -c",
+                      result.stdout)
 
     def test_fits_a_terminal(self):
         ours, theirs = pty.openpty()

@@ -24,11 +24,20 @@ namespace tabane::lab::explain {
 namespace {
 
 using core::format_cpu_list;
+using namespace std::string_literals;
 
 constexpr double kNewRoom = 0.1;    // of the cache
 constexpr double kNoticed = 0.1;    // of the bandwidth or of a load's time: what less says is noise
 constexpr double kPartOfAPu = 0.1;  // that a command may use more than it keeps
+constexpr double kOfEachPu = 0.25;  // of its time, for thieves of processor time
 constexpr const char* kThreads = "threads";
+// Of `tabane run`, to change nothing but what is given.
+constexpr const char* kAsItIs = "--own-threads --placement none ";
+
+std::string within_quota(int usable, const char* need) {
+  return fmt::format("a control group gives processor time for {}, which {}",
+                     core::counted(static_cast<std::uint64_t>(usable), "PU"), need);
+}
 
 }  // namespace
 
@@ -65,28 +74,46 @@ DividedPus divide_pus(const core::Topology& topology, double busy, int usable) {
   else if (cores == 1)
     divided.impossible = "there is one core: a thief there would take its own caches, too";
   else if (room == 0)
-    divided.impossible =
-        fmt::format("a control group gives processor time for {}, which the command needs",
-                    core::counted(static_cast<std::uint64_t>(usable), "PU"));
-  const std::size_t most = std::min<std::size_t>(kMostThieves, static_cast<std::size_t>(room));
-  if (!divided.impossible.empty() || divided.thieves.size() > most)
-    divided.thieves.resize(divided.impossible.empty() ? most : 0);
+    divided.impossible = within_quota(usable, "the command needs");
+  const auto most = std::min<std::size_t>(kMostThieves, static_cast<std::size_t>(room));
+  const std::size_t thieves = divided.impossible.empty() ? most : 0;
+  if (divided.thieves.size() > thieves) divided.thieves.resize(thieves);
+  if (divided.siblings.size() > most) divided.siblings.resize(most);
   return divided;
+}
+
+std::string cpu_time_reason(double busy, std::size_t pus, int usable) {
+  const auto all = static_cast<double>(pus);
+  // Without a quota thieves and command are to compete.
+  if (usable >= static_cast<int>(pus) || busy + kOfEachPu * all <= usable) return "";
+  return within_quota(usable, "thieves on all PUs and the command exceed");
 }
 
 // ---- the command ----
 
-int Subject::own_threads() const {
+namespace {
+
+std::optional<int> threads_of_variables() {
   for (const char* const name : program::thread_variables())
     if (const auto value = program::own_variable(name))
       if (const int threads = std::atoi(value->c_str()); threads > 0) return threads;
-  return static_cast<int>(topology.pus().size());
+  return std::nullopt;
+}
+
+}  // namespace
+
+int Subject::own_threads() const {
+  return threads_of_variables().value_or(static_cast<int>(topology.pus().size()));
 }
 
 bool Subject::takes_threads() const {
   return std::ranges::any_of(request.command, [](const std::string& word) {
     return std::ranges::count(placeholders_of(word), kThreads) > 0;
   });
+}
+
+bool Subject::follows_numbers() const {
+  return takes_threads() || threads_of_variables() || !request.threads.empty() || !works_alone;
 }
 
 ChildCommand Subject::command(int threads) const {
@@ -106,13 +133,19 @@ ChildCommand Subject::command(int threads, const program::RunRequest& way) const
 
 namespace {
 
+program::RunRequest by_variables(int threads) {
+  return {.placement = "none", .threads = threads, .force_environment = true};
+}
+
 class WaysBuilder {
  public:
   WaysBuilder(const Subject& subject, Ways& ways)
       : subject_(subject),
         ways_(ways),
         pus_(subject.topology.pu_os_indices()),
-        threads_(subject.own_threads()) {
+        threads_(subject.own_threads()),
+        usable_(core::busy_pus_within(core::read_cgroup_limits(core::SystemFiles()),
+                                      static_cast<int>(pus_.size()))) {
     for (int i = 0; i <= static_cast<int>(Resource::local); ++i)
       ways.trials.push_back({.resource = static_cast<Resource>(i)});
   }
@@ -149,9 +182,7 @@ class WaysBuilder {
 
   // With the variables for its threads where it would start more than it has PUs.
   void divide() {
-    const int usable = core::busy_pus_within(core::read_cgroup_limits(core::SystemFiles()),
-                                             static_cast<int>(pus_.size()));
-    divided_ = divide_pus(subject_.topology, subject_.busy_pus, usable);
+    divided_ = divide_pus(subject_.topology, subject_.busy_pus, usable_);
     const int left = static_cast<int>(divided_.victim.size());
     ways_.limits = {.pus = static_cast<int>(pus_.size()),
                     .victim_pus = left,
@@ -161,6 +192,7 @@ class WaysBuilder {
     int threads = threads_;
     if (subject_.busy_pus > left + kPartOfAPu) {
       there.own_threads = false;
+      there.force_environment = true;
       there.threads = threads = std::min(left, threads_);
       if (divided_.impossible.empty())
         ways_.note = fmt::format(
@@ -219,8 +251,10 @@ class WaysBuilder {
               format_cpu_list(siblings ? divided_.siblings : divided_.thieves),
               siblings ? "which share its cores" : "on other cores by what the system says")};
     }
-    Thieves& everywhere = hire(pus_, 0);
-    steal(7.5, everywhere, {.what = Resource::cpu_time, .amount = 0.25}, {.taken = 0.25});
+    const std::string reason = cpu_time_reason(subject_.busy_pus, pus_.size(), usable_);
+    if (!reason.empty()) return untried(Resource::cpu_time, reason);
+    steal(7.5, hire(pus_, 0), {.what = Resource::cpu_time, .amount = kOfEachPu},
+          {.taken = kOfEachPu});
     trial(Resource::cpu_time).how =
         "A thread of tabane's own on each PU calculates for a part of the time, all at once.";
   }
@@ -308,22 +342,26 @@ class WaysBuilder {
   // ---- what is given or changed ----
 
   void add_threads() {
-    const int most = ways_.limits.pus;
+    if (!subject_.follows_numbers())
+      return untried(Resource::threads, "nothing says how many it has");
+    const int most = usable_;
     std::set<int> numbers(subject_.request.threads.begin(), subject_.request.threads.end());
     if (numbers.empty()) numbers = {1, std::max(1, most / 4), std::max(1, most / 2), most};
     numbers.erase(threads_);
     if (numbers.empty()) return untried(Resource::threads, "there is one PU");
+    const bool by_option = !subject_.takes_threads();
     for (const int n : numbers)
-      ways_.all.push_back({.rank = 5.5,
-                           .resource = Resource::threads,
-                           .level = {.taken = static_cast<double>(n)},
-                           .command = subject_.command(n, {.threads = n})});
-    if (!subject_.takes_threads()) trial(Resource::threads).option = "-t {}";
+      ways_.all.push_back(
+          {.rank = 5.5,
+           .resource = Resource::threads,
+           .level = {.taken = static_cast<double>(n)},
+           .command = by_option ? subject_.command(n, by_variables(n)) : subject_.command(n)});
+    if (by_option) trial(Resource::threads).option = "--placement none -t {} --force-env";
   }
 
   void add_memory() {
-    trial(Resource::huge_pages).option = "--huge-pages";
-    trial(Resource::allocator).option = "--malloc {}";
+    trial(Resource::huge_pages).option = kAsItIs + "--huge-pages"s;
+    trial(Resource::allocator).option = kAsItIs + "--malloc {}"s;
     if (core::huge_pages_possible())
       give(6, Resource::huge_pages, {.taken = 1}, {.huge_pages = true});
     else
@@ -345,7 +383,8 @@ class WaysBuilder {
       const std::string pus = format_cpu_list(nodes[0]->pus);
       const std::string node = std::to_string(nodes[static_cast<std::size_t>(memory)]->os_index);
       give(rank, what, {.taken = 1}, {.cpus = pus, .membind = node});
-      if (what == Resource::local) trial(what).option = fmt::format("-c {} -m {}", pus, node);
+      if (what == Resource::local)
+        trial(what).option = fmt::format("{}-c {} -m {}", kAsItIs, pus, node);
     }
   }
 
@@ -364,6 +403,7 @@ class WaysBuilder {
   Ways& ways_;
   std::vector<unsigned> pus_;
   int threads_;  // as it is started
+  int usable_;   // PUs that can be busy all the time
   DividedPus divided_;
 };
 

@@ -52,6 +52,15 @@ TEST(DividedPus, AreImpossibleOnOneCoreAndWithinAQuota) {
   EXPECT_NE(quota.impossible.find("control group"), std::string::npos);
   EXPECT_TRUE(quota.thieves.empty());
   EXPECT_EQ(divide_pus(Topology::synthetic("core:4 pu:1"), 1, 2).thieves.size(), 1u);
+  EXPECT_TRUE(divide_pus(Topology::synthetic("core:4 pu:2"), 1, 1).siblings.empty());
+  EXPECT_EQ(divide_pus(Topology::synthetic("core:4 pu:2"), 2, 3).siblings.size(), 1u);
+}
+
+TEST(ThievesOfProcessorTime, KeepToAQuota) {
+  EXPECT_EQ(cpu_time_reason(64, 64, 64), "");
+  EXPECT_EQ(cpu_time_reason(1, 4, 2), "");
+  EXPECT_NE(cpu_time_reason(1.5, 4, 2), "");
+  EXPECT_NE(cpu_time_reason(0, 64, 2), "");
 }
 
 TEST(Samples, AreSeveralRunsOfAVeryShortCommand) {
@@ -77,7 +86,9 @@ TEST(Rounds, AreTwoOfFewerWaysRatherThanOneOfMore) {
 
 class SubjectTest : public testing::Test {
  protected:
-  SubjectTest() { unsetenv("OMP_NUM_THREADS"); }
+  SubjectTest() {
+    for (const char* const name : program::thread_variables()) unsetenv(name);
+  }
 
   Topology topology_ = Topology::synthetic("core:4 pu:1");
   Request request_{.command = {"xz", "-T{threads}", "{other}"}};
@@ -99,6 +110,36 @@ TEST_F(SubjectTest, StartsAsManyThreadsAsItsUserSays) {
   setenv("OMP_NUM_THREADS", "3", 1);
   EXPECT_EQ(subject_.own_threads(), 3);
   unsetenv("OMP_NUM_THREADS");
+}
+
+TEST_F(SubjectTest, FollowsNumbersUnlessOneThreadWorksAndNothingSaysHowMany) {
+  subject_.works_alone = true;
+  EXPECT_TRUE(subject_.follows_numbers());
+  request_.command = {"gzip"};
+  EXPECT_FALSE(subject_.follows_numbers());
+  request_.threads = {2};
+  EXPECT_TRUE(subject_.follows_numbers());
+  request_.threads = {};
+  setenv("OMP_NUM_THREADS", "3", 1);
+  EXPECT_TRUE(subject_.follows_numbers());
+  unsetenv("OMP_NUM_THREADS");
+  subject_.works_alone = false;
+  EXPECT_TRUE(subject_.follows_numbers());
+}
+
+TEST_F(SubjectTest, IsRunWithEachNumberOfThreadsWhateverItsUserHasSet) {
+  setenv("OMP_NUM_THREADS", "3", 1);
+  request_.command = {"./solver"};
+  request_.threads = {1};
+  const Topology topology = Topology::synthetic("core:1 pu:1");
+  const Ways ways = ways_of({.request = request_, .topology = topology}, 0, [](double) {});
+  unsetenv("OMP_NUM_THREADS");
+  const auto way = std::ranges::find(ways.all, Resource::threads, &Way::resource);
+  ASSERT_NE(way, ways.all.end());
+  EXPECT_EQ(std::ranges::count(way->command.environment,
+                               std::pair<std::string, std::string>("OMP_NUM_THREADS", "1")),
+            1);
+  EXPECT_TRUE(way->command.cpus.empty());
 }
 
 }  // namespace
