@@ -137,7 +137,7 @@ class Conclusion {
   // A share p of n looks has the deviation sqrt(p (1 - p) / n), and of none at all is seen rarely
   // what has a share above 3 / n.
   double half_of_looks(double share) const {
-    return std::max(1.96 * std::sqrt(share * std::max(0.0, 1 - share) / waits_->looks),
+    return std::max(1.96 * std::sqrt(std::max(0.0, share * (1 - share)) / waits_->looks),
                     3.0 / waits_->looks);
   }
 

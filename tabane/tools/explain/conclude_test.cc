@@ -226,12 +226,12 @@ TEST(Conclude, NamesWhoWaitsForAPipe) {
   ThreadSeen writes{.name = "gen"}, reads{.name = "wc"};
   for (int i = 0; i < 100; ++i) {
     Moment moment;
-    ++moment.threads(Doing::running);
-    ++writes.looks(Doing::running);
-    const Doing doing = i % 10 < 7 ? Doing::pipe : Doing::running;
-    ++moment.threads(doing);
-    ++reads.looks(doing);
-    writes.alone += doing == Doing::pipe;
+    const Doing writing = i % 10 < 7 ? Doing::other : Doing::running;
+    ++moment.threads(writing);
+    ++writes.looks(writing);
+    ++moment.threads(Doing::pipe);
+    ++reads.looks(Doing::pipe);
+    writes.alone += writing == Doing::running;
     evidence.observed.moments.push_back(moment);
   }
   evidence.observed.threads = {writes, reads};

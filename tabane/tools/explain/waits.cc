@@ -72,17 +72,18 @@ void divide(double lost, double at_locks, const Observed& observed,
   waits(Kind::serial) = lost - waits(Kind::imbalance) - waits(Kind::locks);
 }
 
-// What a moment is lost to in which no thread runs, or one works at the other end of a pipe.
+// What a moment is lost to in which no thread runs.
 std::optional<Kind> waited_for(const Looks& threads) {
-  constexpr std::pair<Doing, Kind> kAsleep[] = {
-      {Doing::disk, Kind::disk}, {Doing::network, Kind::network}, {Doing::sleep, Kind::sleep}};
-  std::optional<Kind> found;
+  // The other end of a pipe may be one of the command's own processes, which waits for something
+  // else; only if none does, nobody else says why.
+  constexpr std::pair<Doing, Kind> kAsleep[] = {{Doing::disk, Kind::disk},
+                                                {Doing::network, Kind::network},
+                                                {Doing::sleep, Kind::sleep},
+                                                {Doing::pipe, Kind::pipe}};
+  if (threads.wanting() > 0) return std::nullopt;
   for (const auto& [doing, kind] : kAsleep)
-    if (!found && threads.wanting() == 0 && threads(doing) > 0) found = kind;
-  // The other end of a pipe may be one of the command's own processes, which works, or waits for
-  // something else; only if none does, nobody else says why.
-  if (threads(Doing::pipe) > 0 && threads.wanting() <= 1 && !found) found = Kind::pipe;
-  return found;
+    if (threads(doing) > 0) return kind;
+  return std::nullopt;
 }
 
 }  // namespace

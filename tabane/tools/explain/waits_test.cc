@@ -38,6 +38,13 @@ TEST(Waits, WhoSleepsAtTheOtherEndOfAPipeIsTheCause) {
   EXPECT_NEAR((*outside)(Kind::pipe), 1, 1e-9);
 }
 
+// gzip -dc | wc
+TEST(Waits, AtAPipeCountOnlyWhereNoThreadRuns) {
+  const auto waits = waits_of(always({Doing::running, Doing::pipe}), 2);
+  EXPECT_NEAR(waits->busy, 1, 1e-9);
+  EXPECT_EQ((*waits)(Kind::pipe) + (*waits)(Kind::serial), 0);
+}
+
 TEST(Waits, OneThatNeverWorksIsNoneOfATeam) {
   const auto waits = waits_of(always({Doing::running, Doing::lock}), 2);
   EXPECT_EQ(waits->width, 1);
