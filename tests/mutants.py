@@ -16,6 +16,7 @@ import contextlib
 import os
 import pathlib
 import re
+import signal
 import subprocess
 import sys
 import tempfile
@@ -228,6 +229,7 @@ def self_test():
 
 
 def main():
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))  # the test that runs ends, too
     if sys.argv[1:] == ["--self-test"]:
         return self_test()
     build, root = pathlib.Path(sys.argv[1]).resolve(), pathlib.Path(__file__).resolve().parents[1]

@@ -21,17 +21,13 @@ namespace {
 bool written = false;         // its results
 bool errors_allowed = false;  // in its file
 
-bool is_stdout(const std::string& file) {
-  return file.empty() || file == "-" || core::leads_to(file, STDOUT_FILENO);
-}
+void put_on_stdout(std::string_view text) { std::fwrite(text.data(), 1, text.size(), stdout); }
 
-void write_pieces(const std::string& file, const core::Produce& produce) {
-  if (!is_stdout(file)) return core::write_output(file, produce);
-  produce([](std::string_view piece) { std::fwrite(piece.data(), 1, piece.size(), stdout); });
-}
+// Of --json: without FILE it is empty.
+bool is_json_stdout(const std::string& file) { return file.empty() || is_stdout(file); }
 
 void write_json(const std::string& file, const lab::Json& json) {
-  write_pieces(file, [&](const auto& put) { put(json.dump(1) + "\n"); });
+  write_text(file.empty() ? "-" : file, json.dump(1) + "\n");
 }
 
 // What was typed for an option or argument; empty: nothing.
@@ -48,11 +44,24 @@ std::filesystem::path written_to(const core::OutputPath& place) {
 
 }  // namespace
 
+bool is_stdout(std::string_view file) { return file == "-" || core::leads_to(file, STDOUT_FILENO); }
+
+void require_writable_text(std::string_view flag, const std::string& file) {
+  if (!file.empty() && !is_stdout(file)) require_writable_file(flag, file);
+}
+
+void write_text(const std::string& file, const std::string& text) {
+  if (is_stdout(file))
+    put_on_stdout(text);
+  else if (!file.empty())
+    core::write_output(file, text);
+}
+
 Option JsonOption::row() {
   return {"--json[=FILE]", &file_, "Write the results as JSON to stdout, or to FILE"};
 }
 
-bool JsonOption::to_stdout() const { return given() && is_stdout(*file_); }
+bool JsonOption::to_stdout() const { return given() && is_json_stdout(*file_); }
 
 void JsonOption::check(bool errors) const {
   if (given() && !to_stdout()) require_writable_file("--json=", *file_);
@@ -68,16 +77,16 @@ void JsonOption::write(const lab::Json& json) const {
 }
 
 void JsonOption::write(const core::Produce& produce) const {
-  written = is_stdout(*file_);  // no error can follow what stands there
-  write_pieces(*file_, produce);
+  written = to_stdout();  // no error can follow what stands there
+  written ? produce(put_on_stdout) : core::write_output(*file_, produce);
   written = true;
 }
 
 void write_error(const Given& given, const std::string& sentence, int exit_code) {
   const std::string command = given.verb.substr(given.verb.find(' ') + 1);
   const std::string file = typed(given, "--json"), out = typed(given, "OUT");
-  if (written || file.empty() || (is_stdout(file) && !out.empty() && is_stdout(out))) return;
-  if (!is_stdout(file) && !errors_allowed) return;
+  if (written || file.empty() || (is_json_stdout(file) && is_stdout(out))) return;
+  if (!is_json_stdout(file) && !errors_allowed) return;
   try {
     write_json(file, {{"schema_version", 1},
                       {"kind", "error"},

@@ -44,6 +44,13 @@ class JsonOption {
 // out.
 void write_error(const Given& given, const std::string& sentence, int exit_code);
 
+// For options whose FILE may be stdout: "-", or a name of what stdout is, such as /dev/stdout.
+bool is_stdout(std::string_view file);
+// Of a file that may be stdout, or empty: none. throws: as require_writable_file().
+void require_writable_text(std::string_view flag, const std::string& file);
+// Writes to stdout or the file, if there is one. throws: core::SystemError.
+void write_text(const std::string& file, const std::string& text);
+
 // throws: core::UsageError naming the flag if there can be no file of that name.
 void require_writable_file(std::string_view flag, const std::filesystem::path& path);
 

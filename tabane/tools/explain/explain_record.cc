@@ -34,9 +34,10 @@ std::string level_text(Resource resource, const Level& level) {
   if (!level.setting.empty()) return name + ": " + level.setting;
   if (resource == Resource::threads)
     return core::counted(static_cast<std::uint64_t>(level.taken), "thread");
-  if (resource == Resource::units || resource > Resource::cpu_time) return name;
-  return name + ", " + (level.taken > 1 ? show(level.taken, "B") : show_percent(level.taken)) +
-         " taken";
+  if (resource == Resource::cache) return name + ", " + show(level.taken, "B") + " taken";
+  if (resource == Resource::bandwidth || resource == Resource::cpu_time)
+    return name + ", " + show_percent(level.taken) + " taken";
+  return name;
 }
 
 class RecordBuilder {

@@ -198,8 +198,12 @@ class Stop(InFolder):
             self.wait_for(tabane, is_held)
             tabane.send_signal(number)
             tabane.communicate(timeout=60)
+        hold.unlink()
         time.sleep(0.3)
         self.assertFalse(any(map(is_command, children)))
+        runs = log.read_text()
+        time.sleep(0.3)
+        self.assertEqual(log.read_text(), runs)
         return tabane.returncode
 
     def test_by_the_user_ends_the_command(self):

@@ -294,8 +294,7 @@ Blocks choose_blocks(const BlockRequest& request) {
     if (larger == 1) {
       throw core::UsageError(
           "{} of memory for a rank are too little: residues of one row and one column take {}; "
-          "give "
-          "more by --memory, or take fewer ranks",
+          "give more by --memory, or take fewer ranks",
           core::format_bytes(static_cast<std::uint64_t>(request.memory)),
           core::format_bytes(static_cast<std::uint64_t>(std::ceil(bytes.others + bytes.prime))));
     }

@@ -11,7 +11,6 @@
 
 #include "tabane/comm/launch.h"
 #include "tabane/core/error.h"
-#include "tabane/core/output_file.h"
 #include "tabane/core/units.h"
 #include "tabane/program/command.h"
 #include "tabane/program/layout.h"
@@ -98,22 +97,6 @@ std::string items_text(std::size_t length) {
   return fmt::format("{} {}", length, length == 1 ? "item" : "items");
 }
 
-namespace {
-
-void check_file(const char* flag, const std::string& file) {
-  if (!file.empty() && file != "-") require_writable_file(flag, file);
-}
-
-void write_text(const std::string& file, const std::string& text) {
-  if (file == "-") {
-    std::fputs(text.c_str(), stdout);
-  } else if (!file.empty()) {
-    core::write_output(file, text);
-  }
-}
-
-}  // namespace
-
 std::vector<Option> MineOutput::rows() {
   return {{"--itemsets FILE", &itemsets,
            "Write the frequent itemsets with their supports as CSV to FILE; - is stdout"},
@@ -128,15 +111,15 @@ std::vector<Option> MineOutput::rows() {
 }
 
 void MineOutput::check() const {
-  check_file("--itemsets ", itemsets);
-  check_file("--rules ", rules);
+  require_writable_text("--itemsets ", itemsets);
+  require_writable_text("--rules ", rules);
   json.check();
 }
 
 void MineOutput::write(MineResult result) const {
   result.kept = closed ? Kept::closed : maximal ? Kept::maximal : Kept::all;
   result.itemsets = kept_of(result.itemsets, result.kept);
-  const bool stdout_is_taken = json.to_stdout() || itemsets == "-" || rules == "-";
+  const bool stdout_is_taken = json.to_stdout() || is_stdout(itemsets) || is_stdout(rules);
   if (!quiet && !stdout_is_taken) fmt::print("{}", mine_text(result));
   write_text(itemsets, csv_of_itemsets(result));
   write_text(rules, csv_of_rules(result));

@@ -1,6 +1,5 @@
 // tabane report: makes the pages of records again from their JSON.
 #include <fmt/format.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <cstdio>
@@ -56,8 +55,7 @@ std::vector<std::string> page_names(const std::vector<std::string>& files) {
 int run(const ReportOptions& options) {
   std::error_code ignored;
   const bool one = options.files.size() == 1 && !fs::is_directory(options.output, ignored);
-  const bool to_stdout =
-      one && (options.output == "-" || core::leads_to(options.output, STDOUT_FILENO));
+  const bool to_stdout = one && is_stdout(options.output);
   if (!one && options.output == "-")
     throw core::UsageError("--output -: several pages do not go to stdout; name a directory");
   const fs::path output =

@@ -9,7 +9,6 @@
 
 #include "tabane/core/clock.h"
 #include "tabane/core/error.h"
-#include "tabane/core/output_file.h"
 #include "tabane/lab/record_head.h"
 #include "tabane/program/command.h"
 #include "tabane/program/layout.h"
@@ -149,24 +148,14 @@ std::optional<double> shell_seconds(const TimePlan& plan, const lab::Timings& ti
   return core::median(samples);
 }
 
-void write_export(const std::string& file, const std::string& text) {
-  if (file == "-")
-    fmt::print("{}", text);
-  else
-    core::write_output(file, text);
-}
-
 void write_exports(const TimeOptions& options, const std::vector<lab::TimeContender>& contenders,
                    const lab::Timings& timings) {
-  if (!options.export_json.empty())
-    write_export(options.export_json, lab::export_json(contenders, timings));
-  if (!options.export_csv.empty())
-    write_export(options.export_csv, lab::export_csv(contenders, timings));
+  write_text(options.export_json, lab::export_json(contenders, timings));
+  write_text(options.export_csv, lab::export_csv(contenders, timings));
   for (const auto& [file, markup] : {std::pair{options.export_markdown, lab::Markup::markdown},
                                      std::pair{options.export_asciidoc, lab::Markup::asciidoc},
-                                     std::pair{options.export_orgmode, lab::Markup::orgmode}}) {
-    if (!file.empty()) write_export(file, lab::export_table(contenders, timings, markup));
-  }
+                                     std::pair{options.export_orgmode, lab::Markup::orgmode}})
+    write_text(file, lab::export_table(contenders, timings, markup));
 }
 
 // What goes to stdout takes the place of the tables.
@@ -177,12 +166,10 @@ void check_exports(TimeOptions& options) {
                                    std::pair{"--export-markdown ", options.export_markdown},
                                    std::pair{"--export-asciidoc ", options.export_asciidoc},
                                    std::pair{"--export-orgmode ", options.export_orgmode}}) {
-    if (file != "-") {
-      if (!file.empty()) require_writable_file(flag, file);
-      continue;
-    }
+    require_writable_text(flag, file);
+    if (!is_stdout(file)) continue;
     if (std::exchange(stdout_is_taken, true))
-      throw core::UsageError("{}-: something else goes to stdout, too: name a file", flag);
+      throw core::UsageError("{}{}: something else goes to stdout, too: name a file", flag, file);
     options.tables = false;
   }
 }

@@ -101,10 +101,8 @@ constexpr int kFewestTries = 2;  // so that what is printed can be compared
 
 std::string tail(const std::string& text) {
   const std::size_t size = text.ends_with('\n') ? text.size() - 1 : text.size();
-  std::size_t end = size;
-  for (int i = 0; i < kMostLines && end != std::string::npos; ++i)
-    end = end == 0 ? std::string::npos : text.rfind('\n', end - 1);
-  std::size_t from = end == std::string::npos ? 0 : end + 1;
+  std::size_t from = size;
+  for (int lines = 0; from > 0 && (text[from - 1] != '\n' || ++lines < kMostLines);) --from;
   if (size > kMostShown) from = std::max(from, size - kMostShown);
   return (from == 0 ? "" : "…") + text.substr(from, size - from);
 }

@@ -42,7 +42,7 @@ struct TuneOptions : StudyOptions {
 // ---- collectives ----
 
 void tune_collectives(const TuneOptions& options) {
-  const bool to_stdout = options.rules.empty() || options.rules == "-";
+  const bool to_stdout = options.rules.empty() || is_stdout(options.rules);
   if (to_stdout && options.json.to_stdout())
     throw core::UsageError("--json and the rules would both go to stdout: name a file by --rules");
   if (!to_stdout) require_writable_file("--rules ", options.rules);
