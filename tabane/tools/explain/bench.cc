@@ -47,7 +47,7 @@ const Known kKnown[] = {{"bandwidth", "memory_bandwidth", Bytes::in_memory, true
                         {"serial", "one_thread", Bytes::none, true, 2},
                         {"faults", "page_faults", Bytes::none, true},
                         {"disk", "disks"},
-                        {"pipe", "a_pipe"}};
+                        {"pipe", "computing"}};  // of the end that writes
 
 std::string mib_of(Bytes bytes, const core::Topology& topology) {
   const auto caches = topology.caches();

@@ -239,6 +239,15 @@ TEST(Conclude, NamesWhoWaitsForAPipe) {
   EXPECT_EQ(found.causes.at(0).kind, Kind::pipe);
   EXPECT_NEAR(share(found, Kind::pipe), 0.7, 1e-6);
   EXPECT_NE(found.sentences[0].find("'wc' waits for 'gen'"), std::string::npos);
+  for (Moment& moment : evidence.observed.moments) {
+    moment.threads = {};
+    ++moment.threads(Doing::running);
+    ++moment.threads(Doing::pipe);
+  }
+  const Explanation computes = conclude(evidence);
+  EXPECT_EQ(computes.causes.at(0).kind, Kind::computing);
+  EXPECT_NE(computes.sentences[0].find("'wc' waits for 'gen' at the other end of a pipe"),
+            std::string::npos);
 }
 
 TEST(Conclude, GivesTheLineThatWasMeasuredToHelp) {

@@ -133,12 +133,13 @@ class Words {
     CaptionValues values = {{"bound", first ? "It is bound by" : "It is also bound by"},
                             {"waits", first ? "It waits" : "It also waits"},
                             {"for", first ? "For" : "Also, for"},
+                            {"waiting", "it waits for"},
                             {"share", show_percent(cause.share)},
                             {"gain", gain_text(cause)}};
     if (cause.kind == Kind::bandwidth)
       add_effect(nearest(*trial(Resource::bandwidth), 0.5), values);
     if (cause.kind == Kind::cache) values.merge(cache_values());
-    if (cause.kind == Kind::pipe) values["waiting"] = ends_of_pipe();
+    if (!evidence_.observed.threads.empty()) add_ends_of_pipe(values);
     if (cause.kind == Kind::serial && found_.one_or_unequal) {
       values["same"] = "look the same";
       if (trial(Resource::threads)) values["numbers"] = "numbers of threads";
@@ -183,14 +184,15 @@ class Words {
     return most < 3 * found_.half_of_one();
   }
 
-  // Who waits for a pipe, and who works meanwhile.
-  std::string ends_of_pipe() const {
+  // Who waits for a pipe most of its time, and who works meanwhile.
+  void add_ends_of_pipe(CaptionValues& values) const {
     const auto& threads = evidence_.observed.threads;
-    const auto waits = std::ranges::max_element(
-        threads, {}, [](const ThreadSeen& each) { return each.looks(Doing::pipe); });
+    const auto at_pipe = [](const ThreadSeen& each) { return each.looks(Doing::pipe); };
+    const auto waits = std::ranges::max_element(threads, {}, at_pipe);
     const auto works = std::ranges::max_element(threads, {}, &ThreadSeen::alone);
-    if (waits == works || works->alone == 0) return "it waits for";
-    return fmt::format("'{}' waits for '{}' at", waits->name, works->name);
+    if (waits == works || works->alone == 0 || 2 * at_pipe(*waits) < waits->looks.all()) return;
+    values["waiting"] = values["who"] =
+        fmt::format("'{}' waits for '{}' at", waits->name, works->name);
   }
 
   void say_memory() {

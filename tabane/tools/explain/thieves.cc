@@ -200,7 +200,7 @@ namespace {
 constexpr int kSamples = 7, kFits = 3;
 constexpr std::size_t kVictimBytes = 256 * kMiB;  // all together, at least
 constexpr double kFactorOverCache = 3, kClearlyFarther = 2;
-constexpr std::uint64_t kSmallestSet = kMiB, kLargestSet = 128 * kMiB;
+constexpr std::uint64_t kSmallestSet = kMiB, kLargestSet = 1024 * kMiB;
 constexpr std::uint64_t kFewestLoads = 50'000, kMostLoads = 200'000;
 
 double median_of(int samples, const std::function<double()>& take) {
@@ -214,6 +214,16 @@ double cache_bytes(const core::Topology& topology, std::size_t before_last) {
   const auto caches = topology.caches();
   if (before_last >= caches.size()) return 0;
   return static_cast<double>(caches[caches.size() - 1 - before_last].bytes);
+}
+
+// All the last caches that these PUs have.
+double all_cache_bytes(const core::Topology& topology, std::span<const unsigned> pus) {
+  double bytes = 0;
+  if (const auto caches = topology.caches(); !caches.empty())
+    for (const auto& sharers : caches.back().pus)
+      if (std::ranges::find_first_of(sharers, pus) != sharers.end())
+        bytes += static_cast<double>(caches.back().bytes);
+  return bytes;
 }
 
 // A pointer chase over sizes that double.
@@ -278,8 +288,8 @@ class BandwidthVictim {
  public:
   BandwidthVictim(std::span<const unsigned> pus, const core::Topology& topology)
       : pool_(pus), memory_(pus.size()) {
-    const double wanted =
-        std::max(kFactorOverCache * cache_bytes(topology, 0), static_cast<double>(kVictimBytes));
+    const double wanted = std::max(kFactorOverCache * all_cache_bytes(topology, pus),
+                                   static_cast<double>(kVictimBytes));
     const auto each = static_cast<std::size_t>(std::min(wanted, memory_allowance())) / pus.size();
     pool_.run([&](std::size_t i) {
       memory_[i] = core::Region(std::max(each, kMiB), kLarge);

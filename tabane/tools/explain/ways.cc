@@ -10,6 +10,7 @@
 #include <cmath>
 #include <cstdlib>
 #include <filesystem>
+#include <functional>
 #include <map>
 #include <utility>
 
@@ -39,6 +40,11 @@ std::string within_quota(int usable, const char* need) {
                      core::counted(static_cast<std::uint64_t>(usable), "PU"), need);
 }
 
+// How many of so many cores a command that could use all of them gives up.
+std::size_t of_thieves(std::size_t cores) {
+  return cores == 1 ? 0 : std::max<std::size_t>(1, cores / 4);
+}
+
 }  // namespace
 
 DividedPus divide_pus(const core::Topology& topology, double busy, int usable) {
@@ -47,27 +53,36 @@ DividedPus divide_pus(const core::Topology& topology, double busy, int usable) {
   for (const core::Pu& pu : topology.pus()) by_core[pu.core].push_back(pu);
   const std::size_t cores = by_core.size();
   const auto wanted = static_cast<std::size_t>(std::max(1.0, std::ceil(busy - kPartOfAPu)));
-  const std::size_t kept =
-      std::max<std::size_t>(1, std::min(wanted, cores - std::max<std::size_t>(1, cores / 4)));
+  const std::size_t kept = std::min(wanted, cores - of_thieves(cores));
   const bool with_siblings = wanted > kept && cores > 1;
-  // The first PUs often serve interrupts: thieves mind less.
-  std::set<unsigned> nodes;
+  // The first PUs often serve interrupts: thieves mind less. They get some of the cores of each
+  // last-level cache, so that they can take from it.
+  std::map<unsigned, std::vector<unsigned>, std::greater<>> by_cache;
+  for (const auto& [core, pus] : by_core) by_cache[pus.front().last_level_cache].push_back(core);
+  std::set<unsigned> victims, caches, nodes;
+  for (const bool all : {false, true})
+    for (const auto& [cache, of_cache] : by_cache)
+      for (std::size_t i = of_cache.size(); i > (all ? 0 : of_thieves(of_cache.size())); --i)
+        if (victims.size() < kept) victims.insert(of_cache[i - 1]);
   std::vector<core::Pu> others;
-  for (std::size_t rank = 0; const auto& [core, pus] : by_core) {
-    if (rank++ < cores - kept) {
+  for (const auto& [core, pus] : by_core) {
+    if (!victims.contains(core)) {
       others.push_back(pus.front());
       continue;
     }
+    caches.insert(pus.front().last_level_cache);
     nodes.insert(pus.front().numa_node);
     for (const core::Pu& pu : pus) {
       const bool keeps = with_siblings || &pu == &pus.front();
       (keeps ? divided.victim : divided.siblings).push_back(pu.os_index);
     }
   }
-  const auto near = [&](const core::Pu& pu) { return nodes.contains(pu.numa_node); };
-  const bool any_near = std::ranges::any_of(others, near);
-  for (const core::Pu& pu : others)
-    if (!any_near || near(pu)) divided.thieves.push_back(pu.os_index);
+  const auto keep_if_any = [&](const auto& near) {
+    if (std::ranges::any_of(others, near)) std::erase_if(others, std::not_fn(near));
+  };
+  keep_if_any([&](const core::Pu& pu) { return nodes.contains(pu.numa_node); });
+  keep_if_any([&](const core::Pu& pu) { return caches.contains(pu.last_level_cache); });
+  for (const core::Pu& pu : others) divided.thieves.push_back(pu.os_index);
   const int room = std::max(0, usable - static_cast<int>(divided.victim.size()));
   if (topology.pus().size() == 1)
     divided.impossible = "there is one PU: a thief there would take processor time, too";

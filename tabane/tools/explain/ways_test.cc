@@ -43,6 +43,19 @@ TEST(DividedPus, PreferThievesOnTheSameNode) {
   EXPECT_EQ(divided.thieves.size(), 3u);
 }
 
+TEST(DividedPus, PreferThievesThatShareALastLevelCacheWithTheCommand) {
+  const Topology topology = Topology::synthetic("pack:1 l3:4 core:8 pu:1");
+  const auto one = divide_pus(topology, 2, 32);
+  EXPECT_EQ(one.victim, (Pus{30, 31}));
+  EXPECT_EQ(one.thieves, (Pus{24, 25, 26, 27, 28, 29}));
+  const auto all = divide_pus(topology, 32, 32);
+  EXPECT_EQ(all.victim.size(), 24u);
+  EXPECT_EQ(all.thieves, (Pus{0, 1, 8, 9, 16, 17, 24, 25}));
+  const auto own_caches = divide_pus(Topology::synthetic("pack:1 l3:4 core:1 pu:1"), 4, 4);
+  EXPECT_EQ(own_caches.victim, (Pus{1, 2, 3}));
+  EXPECT_EQ(own_caches.thieves, Pus{0});
+}
+
 TEST(DividedPus, AreImpossibleOnOneCoreAndWithinAQuota) {
   EXPECT_NE(divide_pus(Topology::synthetic("core:1 pu:1"), 1, 1).impossible, "");
   const auto one_core = divide_pus(Topology::synthetic("core:1 pu:2"), 1, 2);
