@@ -5,7 +5,9 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <cmath>
 #include <filesystem>
+#include <optional>
 #include <utility>
 #include <vector>
 
@@ -14,6 +16,7 @@
 #include "tabane/core/file.h"
 #include "tabane/core/temporary_file.h"
 #include "tabane/core/topology.h"
+#include "tabane/core/units.h"
 #include "tabane/lab/survey/disturbances.h"
 
 namespace tabane::bench {
@@ -23,6 +26,7 @@ namespace fs = std::filesystem;
 
 constexpr const char* kCauses = "commands whose cause is known";
 constexpr double kLeastRight = 0.95, kMostFalse = 0.05;
+constexpr double kMostOff = 0.1, kMostFactor = 2;  // of a share, of a working set
 constexpr double kWorthAWord = 0.1;
 constexpr double kMostOthers = 0.1;  // of the PUs, that other programs have meanwhile
 
@@ -35,24 +39,29 @@ struct Known {
   unsigned pus = 1;  // with fewer, something else looks the same
   // What must have been taken away; empty: nothing.
   std::string slowdown = {};
+  double (*share)(double threads) = nullptr;  // as its program has it; null: not known
 };
 constexpr const char* kBandwidth = "slowdown.memory_bandwidth.1";
 constexpr const char* kCache = "slowdown.shared_cache.1";
+double all(double) { return 1; }
+double of_locks(double threads) { return 270 * (1 - 1 / threads) / (270 + 30 / threads); }
+double of_serial(double threads) { return 200 * (1 - 1 / threads) / (200 + 150 / threads); }
+
 const Known kKnown[] = {{"bandwidth", "memory_bandwidth", Bytes::in_memory, true, 1, kBandwidth},
                         {"latency", "memory_latency", Bytes::in_memory, false, 1, kBandwidth},
                         {"cache", "shared_cache", Bytes::in_cache, true, 1, kCache},
-                        {"computing", "computing", Bytes::none, true},
-                        {"locks", "locks", Bytes::none, true, 2},
+                        {"computing", "computing", Bytes::none, true, 1, "", all},
+                        {"locks", "locks", Bytes::none, true, 2, "", of_locks},
                         {"uneven", "unequal_threads", Bytes::none, false, 4},
-                        {"serial", "one_thread", Bytes::none, true, 2},
+                        {"serial", "one_thread", Bytes::none, true, 2, "", of_serial},
                         {"faults", "page_faults", Bytes::none, true},
                         {"disk", "disks"},
-                        {"pipe", "computing"}};  // of the end that writes
+                        {"pipe", "computing", Bytes::none, false, 1, "", all}};  // of who writes
 
-std::string mib_of(Bytes bytes, const core::Topology& topology) {
+double bytes_of(Bytes bytes, const core::Topology& topology) {
   const auto caches = topology.caches();
-  const std::uint64_t cache = (caches.empty() ? 32 << 20 : caches.back().bytes) >> 20;
-  return std::to_string(bytes == Bytes::in_cache ? cache / 4 : 4 * cache);
+  const double cache = caches.empty() ? 32 * core::kMiB : double(caches.back().bytes);
+  return bytes == Bytes::in_cache ? cache / 4 : 4 * cache;
 }
 
 struct Named {
@@ -84,11 +93,14 @@ double value_of(const lab::Json& record, const std::string& name) {
 
 struct Answers {
   int asked = 0, judged = 0, right = 0;
-  int wrong = 0;  // with a cause that is none
+  int wrong = 0;                   // with a cause that is none
+  int shares = 0, near = 0;        // that are known; within kMostOff
+  std::optional<double> set = {};  // the working set that it found over the real one
   lab::Rows rows{{"cause", "named first", "share of its time", "also named", "first sentence"}, {}};
 };
 
-void judge(const Known& known, const lab::Json& record, Answers& answers) {
+void judge(const Known& known, const lab::Json& record, const core::Topology& topology,
+           Answers& answers) {
   std::vector<Named> causes = causes_of(record);
   if (causes.empty()) causes.push_back({"nothing"});
   std::vector<std::string> also;
@@ -98,6 +110,13 @@ void judge(const Known& known, const lab::Json& record, Answers& answers) {
   answers.wrong += std::ranges::any_of(causes, [&](const Named& named) {
     return named.cause != known.expect && named.cause != "computing";
   });
+  if (known.share != nullptr) {
+    const double share = value_of(record, std::string("share.") + known.expect);
+    ++answers.shares;
+    answers.near += std::abs(share - known.share(double(topology.pus().size()))) <= kMostOff;
+  }
+  if (known.bytes == Bytes::in_cache)
+    answers.set = value_of(record, "working_set") / bytes_of(known.bytes, topology);
   answers.rows.rows.push_back({known.expect, causes[0].cause, lab::Entry(causes[0].share, "share"),
                                fmt::format("{}", fmt::join(also, ", ")),
                                record.at("sentences").at(0).get<std::string>()});
@@ -118,14 +137,15 @@ void ask_explain(Panel& panel) {
     ++answers.asked;
     const lab::OthersLoad load;
     run_command({panel.settings().program, "explain", "-q", "--time", "40s", "--json=" + file, "--",
-                 program, known.cause, mib_of(known.bytes, topology)});
+                 program, known.cause,
+                 fmt::format("{:.0f}", bytes_of(known.bytes, topology) / core::kMiB)});
     const double others = load.busy_pus().value_or(0);
     const lab::Json record = lab::Json::parse(core::read_file(file));
     if (!known.slowdown.empty() && value_of(record, known.slowdown) == 0)
       return "other PUs took nothing of it, or there was no time";
     if (others > kMostOthers * pus)
       return fmt::format("other programs kept {:.1f} of {} PUs busy", others, pus);
-    judge(known, record, answers);
+    judge(known, record, topology, answers);
     return "";
   };
   for (const Known& known : kKnown)
@@ -151,6 +171,12 @@ void ask_explain(Panel& panel) {
        kLeastRight, true);
   tell("with a cause that is none, " + of, "share", answers.wrong / double(answers.judged),
        kMostFalse, false);
+  if (answers.shares > 0)
+    tell(fmt::format("shares within {} of {} known ones", kMostOff, answers.shares), "share",
+         answers.near / double(answers.shares), kLeastRight, true);
+  if (answers.set)
+    tell("working set, the smaller of the found and the real one over the larger", "ratio",
+         std::min(*answers.set, *answers.set > 0 ? 1 / *answers.set : 0), 1 / kMostFactor, true);
 }
 
 const RegisteredTopic kTopic({"explain", "causes of commands, found by taking away", ask_explain});
