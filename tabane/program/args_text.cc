@@ -151,14 +151,14 @@ std::string help_text(const Verb& verb, const std::string& name) {
   text += wrap_text(verb.what, layout_width(STDOUT_FILENO)) +
           "\nUsage: " + usage_of(verb, name, definition) + "\n";
   std::string positionals, flags, verbs;
-  const char* group = nullptr;
+  std::string group;
   for (const Option& option : options) {
     if (option.rules.hidden) continue;
     (option.is_positional() ? positionals : flags) += entry(option.synopsis(), option.what);
   }
   for (const Verb* each : below(verb)) {
     if (each->hidden) continue;
-    if (each->group != group) verbs += fmt::format("\n{}:\n", group = each->group);
+    if (each->group && each->group != group) verbs += fmt::format("\n{}:\n", group = each->group);
     verbs += entry(each->name, each->what);
   }
   if (!positionals.empty()) text += "\nPositionals:\n" + positionals;

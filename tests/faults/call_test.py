@@ -10,8 +10,10 @@ import subprocess
 import sys
 import unittest
 
-sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent))
+TESTS = pathlib.Path(__file__).resolve().parents[1]
+sys.path[:0] = [str(TESTS), str(TESTS / "lib")]
 from aes_dir import TABANE, Case, content, snapshot
+from sanitizer import unless_sanitized
 
 FILES = 60  # so many that the thread of the work makes each call more often than the first thread
 FAULTS = ("error=EIO", "error=ENOSPC", "error=EINTR", "signal=SIGKILL")
@@ -22,6 +24,7 @@ def traced(job, *options):
                           stdin=subprocess.DEVNULL, capture_output=True)
 
 
+@unless_sanitized(TABANE)
 @unittest.skipUnless(shutil.which("strace"), "strace is missing")
 class EachCall(Case):
     def setUp(self):

@@ -11,7 +11,10 @@ import tempfile
 import time
 import unittest
 
+import sanitizer
+
 TABANE = os.path.abspath(sys.argv.pop(1))
+unless_sanitized = sanitizer.unless_sanitized(TABANE)
 WITHOUT_MPI = {name: value for name, value in os.environ.items()
                if not name.startswith(("OMPI_", "PMI"))}
 
@@ -23,12 +26,6 @@ def mpirun(ranks):
     if launcher is None or not module.exists():
         return None
     return (launcher, "-n", str(ranks), "--oversubscribe", "--allow-run-as-root")
-
-
-def unless_sanitized(test):
-    """Leaves out a test of how little memory suffices: AddressSanitizer takes its own."""
-    return unittest.skipIf(b"__asan_init" in pathlib.Path(TABANE).read_bytes(),
-                           "AddressSanitizer takes memory of its own")(test)
 
 
 def children(pid):
