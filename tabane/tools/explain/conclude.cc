@@ -50,8 +50,9 @@ class Conclusion {
     see_computing();
     std::ranges::stable_sort(out_.shares, std::greater(), &Cause::won);
     const auto rest = std::ranges::stable_partition(out_.shares, [](const Cause& cause) {
-      return cause.share >= kWorthAWord &&
-             (!cause.interval || cause.interval->low > 0 || cause.kind == Kind::computing);
+      // Bandwidth and single loads look alike: the likelier of them is named.
+      const bool chosen = cause.kind <= Kind::latency || cause.kind == Kind::computing;
+      return cause.share >= kWorthAWord && (chosen || !cause.interval || cause.interval->low > 0);
     });
     out_.causes.assign(out_.shares.begin(), rest.begin());
     return std::move(out_);
@@ -97,33 +98,26 @@ class Conclusion {
     const MachineLimits& machine = evidence_.machine;
     const auto cache = beside_others(Resource::cache);
     const auto bandwidth = beside_others(Resource::bandwidth);
-    std::optional<WorkingSet>& set = out_.working_set;
-    std::optional<double> without_cache;
-    if (cache) {
-      set = working_set(*cache, machine, out_.noise);
-      without_cache = set ? set->slowdown.value - 1 : 0;
-    }
+    std::optional<WorkingSet> set;
+    if (cache) set = working_set(*cache, machine, out_.noise);
     if (bandwidth) {
       const BandwidthLaw law =
-          bandwidth_law(*bandwidth, machine, out_.noise, left(), faults_, without_cache);
-      const bool knee = law.knee.value > 1;
-      if (law.bandwidth.value > 0 && machine.bandwidth)
+          bandwidth_law(*bandwidth, machine, out_.noise, left(), faults_,
+                        set ? std::optional(set->slowdown.value - 1) : std::nullopt);
+      if (law.knee.value > 1 && machine.bandwidth)
         out_.needs_bandwidth = *machine.bandwidth / law.knee.value;
-      add(Kind::bandwidth, knee ? 0 : law.bandwidth.value,
-          knee ? core::Interval{0, 0} : law.bandwidth.interval);
+      add(Kind::bandwidth, law.bandwidth.value, law.bandwidth.interval);
       if (law.tells_latency) add(Kind::latency, law.latency.value, law.latency.interval);
       // Thieves of the cache also take some bandwidth.
       const bool streams = set && set->slowdown.value - 1 < kOfBandwidth * law.bandwidth.value;
       if (streams) set.reset();
       out_.bandwidth = law;
-      if (streams) return;
     }
+    if (!set) return;
+    const auto& [value, interval] = set->slowdown;
     const double over = memory_over_cache(machine) - 1;
-    if (set)
-      add(Kind::cache, (set->slowdown.value - 1) / over,
-          {(set->slowdown.interval.low - 1) / over, (set->slowdown.interval.high - 1) / over});
-    else if (cache)
-      add(Kind::cache, 0, out_.half_of_one() / over);
+    add(Kind::cache, (value - 1) / over, {(interval.low - 1) / over, (interval.high - 1) / over});
+    if (value > 1) out_.working_set = set;
   }
 
   void see_threads() {
@@ -172,9 +166,15 @@ class Conclusion {
   }
 
   void see_computing() {
-    double half = waits_ ? half_of_looks(busy()) : 0.1;
-    for (const Cause& cause : out_.shares) half = std::hypot(half, cause.most() - cause.share);
-    add(Kind::computing, left(), half);
+    double above = waits_ ? half_of_looks(busy()) : 0.1, below = above;
+    const auto unsure = [&](double share, const core::Interval& interval) {
+      above = std::hypot(above, share - interval.low);
+      below = std::hypot(below, interval.high - share);
+    };
+    for (const auto& [kind, share, interval] : out_.shares)
+      if (interval && kind > Kind::latency) unsure(share, *interval);
+    if (out_.bandwidth) unsure(out_.bandwidth->both.value, out_.bandwidth->both.interval);
+    add(Kind::computing, left(), {left() - below, left() + above});
   }
 
   const Evidence& evidence_;

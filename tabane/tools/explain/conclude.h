@@ -69,9 +69,10 @@ struct Estimate {
 
 // T = 1 + bandwidth (u / knee - 1) + latency (l - 1) + faults (f - 1) + what is lost without the
 // cache, with u = 1 / share left, the latency l of our own chase, and f times as long for a page
-// fault of our own: the system fills pages in memory. Below the knee bandwidth costs nothing.
+// fault of our own: the system fills pages in memory. Below the knee bandwidth costs nothing, and
+// its share is 0.
 struct BandwidthLaw {
-  Estimate bandwidth, latency, knee = {.value = 1};
+  Estimate bandwidth, latency, both, knee = {.value = 1};
   bool tells_latency = false;  // l was measured
 };
 struct WorkingSet {
@@ -80,7 +81,7 @@ struct WorkingSet {
 
 // A load from memory over one from the shared cache.
 double memory_over_cache(const MachineLimits& machine);
-// Null where no effect was seen.
+// A slow-down of 1 where no effect was seen. Null where the size of the cache is not known.
 std::optional<WorkingSet> working_set(const Trial& cache, const MachineLimits& machine,
                                       const Noise& noise);
 // whole: the share of its time in which it runs; faults: in page faults, which are no part of it.

@@ -1,10 +1,10 @@
 // The laws that times follow when memory is taken away. A law's unknowns are tried on a grid; each
 // hypothesis weighs exp(-cost / 2), with the sum of its squared errors as cost. Hypotheses with and
-// without a term are families: the one with the greatest mean weight is taken, so that a term has
+// without a term are families: the one with the greatest mean weight is chosen, so that a term has
 // to explain more than its freedom does, and an unknown is the mean over its family.
 #include <algorithm>
 #include <cmath>
-#include <limits>
+#include <span>
 #include <utility>
 
 #include "tabane/tools/explain/conclude.h"
@@ -18,58 +18,49 @@ constexpr double kLeastEffect = 1.08;   // of thieves of the cache: any thief co
 constexpr double kMostOver = 1.5;       // of that ratio, what a command may lose
 constexpr double kCalibration = 0.1;    // relative error of what thieves take
 constexpr double kUnsure = 0.1;         // of its time, for the same reason
-constexpr double kRare = 3, kBoth = 1;  // how much less likely a term is than none, a logarithm
+constexpr double kOne = 20, kTwo = 50;  // how many times as likely as none such terms have to be
+constexpr double kFar = 50;             // of a cost, above which a hypothesis weighs nothing
 constexpr double kStep = 0.02;          // of shares
 constexpr double kRatioStep = 1.04;     // of knees, sizes and losses
 
-class Family {
- public:
-  using Unknowns = std::array<double, 3>;
-
-  // unlikely: how much rarer it is than others, as a logarithm.
-  explicit Family(double unlikely = 0) : unlikely_(unlikely) {}
-  void add(const Unknowns& unknowns, double cost) {
-    all_.push_back({unknowns, cost});
-    least_ = std::min(least_, cost);
-  }
-  // Logarithm of the mean weight.
-  double evidence() const {
-    double sum = 0;
-    for (const auto& each : all_) sum += weight(each);
-    return all_.empty() ? -HUGE_VAL : std::log(sum / double(all_.size())) - least_ / 2 - unlikely_;
-  }
-  Estimate operator[](std::size_t unknown) const {
-    std::vector<std::pair<double, double>> values;  // with weights
-    double sum = 0, weights = 0;
-    for (const auto& each : all_) {
-      values.emplace_back(each.unknowns[unknown], weight(each));
-      sum += values.back().first * values.back().second;
-      weights += values.back().second;
-    }
-    std::ranges::sort(values);
-    Estimate found{sum / weights, {values.front().first, values.back().first}};
-    double below = 0;
-    for (const auto& [value, weight] : values) {
-      if (below < 0.025 * weights) found.interval.low = value;
-      if (below < 0.975 * weights) found.interval.high = value;
-      below += weight;
-    }
-    return found;
-  }
-
- private:
-  struct Hypothesis {
-    Unknowns unknowns;
-    double cost;
-  };
-  double weight(const Hypothesis& one) const { return std::exp((least_ - one.cost) / 2); }
-
-  std::vector<Hypothesis> all_;
-  double unlikely_, least_ = std::numeric_limits<double>::infinity();
+struct Hypothesis {
+  std::array<double, 4> unknowns;
+  double cost;
+};
+struct Family {
+  double odds = 1;  // to be chosen: how many times as likely as one without a term it has to be
+  std::vector<Hypothesis> all = {};
 };
 
-const Family& likeliest(const std::vector<Family>& families) {
-  return *std::ranges::max_element(families, {}, &Family::evidence);
+// The interval is over all families, which weigh the same before: what is not likely enough to be
+// chosen may be so all the same. It holds the value in any case.
+Estimate estimate(std::span<const Family> families, std::size_t unknown) {
+  double least = HUGE_VAL, likeliest = 0, all = 0, below = 0;
+  for (const Family& family : families)
+    for (const Hypothesis& one : family.all) least = std::min(least, one.cost);
+  Estimate found;
+  std::vector<std::pair<double, double>> values;  // with weights
+  for (const Family& family : families) {
+    double sum = 0, weights = 0;
+    for (const auto& [unknowns, cost] : family.all) {
+      if (cost > least + kFar) continue;
+      const double weight = std::exp((least - cost) / 2) / double(family.all.size());
+      values.emplace_back(unknowns[unknown], weight);
+      sum += weight * unknowns[unknown], weights += weight;
+    }
+    all += weights;
+    if (weights / family.odds > likeliest) {
+      likeliest = weights / family.odds;
+      found.value = sum / weights;
+    }
+  }
+  std::ranges::sort(values);
+  found.interval = {found.value, found.value};
+  for (const auto& [value, weight] : values) {
+    if ((below += weight) >= 0.025 * all && value < found.interval.low) found.interval.low = value;
+    if (below - weight < 0.975 * all && value > found.interval.high) found.interval.high = value;
+  }
+  return found;
 }
 
 double squared_error(double seen, double expected, const Noise& noise) {
@@ -103,28 +94,26 @@ std::optional<WorkingSet> working_set(const Trial& cache, const MachineLimits& m
     for (const double slowdown : level.slowdowns) seen.emplace_back(left, slowdown);
     least = std::min(least, left);
   }
-  if (effect < kLeastEffect) return std::nullopt;
+  // Without a loss, and with one.
+  Family families[] = {{}, {.odds = effect < kLeastEffect ? HUGE_VAL : kOne}};
   const auto add = [&](Family& family, double bytes, double loss, bool in_order) {
     double cost = 0;
     for (const auto& [left, slowdown] : seen)
       cost += squared_error(slowdown, 1 + loss * lost(left, bytes, in_order), noise);
-    family.add({std::log(bytes), std::log(1 + loss)}, cost);
+    family.all.push_back({{std::log(bytes), std::log(1 + loss), 0, 0}, cost});
   };
-  std::vector<Family> families = {Family(), Family(kRare)};  // without a loss, and with one
   add(families[0], 1, 0, true);
   const double most = kMostOver * (memory_over_cache(machine) - 1);
   for (const bool in_order : {false, true})
     for (double bytes = least * kRatioStep; bytes < 2 * *machine.cache; bytes *= kRatioStep)
       for (double loss = kLeastEffect - 1; loss < most; loss *= kRatioStep)
         add(families[1], bytes, loss, in_order);
-  const Family& best = likeliest(families);
-  if (&best == &families[0]) return std::nullopt;
-  const auto from_log = [](const Estimate& log) {
-    return Estimate{
-        std::exp(log.value),
-        {std::exp(log.interval.low) / kRatioStep, std::exp(log.interval.high) * kRatioStep}};
+  const auto of = [&](std::span<const Family> some, std::size_t unknown) {
+    const auto [value, interval] = estimate(some, unknown);
+    return Estimate{std::exp(value),
+                    {std::exp(interval.low) / kRatioStep, std::exp(interval.high) * kRatioStep}};
   };
-  return WorkingSet{from_log(best[0]), from_log(best[1])};
+  return WorkingSet{of(std::span(families).last(1), 0), of(families, 1)};
 }
 
 BandwidthLaw bandwidth_law(const Trial& bandwidth, const MachineLimits& machine, const Noise& noise,
@@ -156,6 +145,7 @@ BandwidthLaw bandwidth_law(const Trial& bandwidth, const MachineLimits& machine,
   // b, l: shares that wait for bandwidth and for loads.
   const auto add = [&](Family& family, const std::vector<double>& taken, double b, double l,
                        double knee) {
+    const double share = knee > 1 ? 0 : b;  // that goes away with a little more of it
     for (const double loss : taken) {
       if (b / knee + l + loss / (over - 1) > most) continue;
       double cost = 0;
@@ -164,12 +154,12 @@ BandwidthLaw bandwidth_law(const Trial& bandwidth, const MachineLimits& machine,
                               one.without_share + b * std::max(0.0, one.u / knee - 1) +
                                   l * (one.l - 1) + loss * (1 + over / (over - 1) * (one.u - 1)),
                               noise);
-      family.add({b, l, knee}, cost);
+      family.all.push_back({{share, l, share + l, knee}, cost});
     }
   };
   std::vector<Family> families;
   for (const std::vector<double>& taken : losses) {
-    Family none, loads(kRare), streams(kRare), knees(kRare), both(kRare + kBoth);
+    Family none, loads{kOne}, streams{kOne}, knees{kOne}, both{kTwo};
     add(none, taken, 0, 0, 1);
     for (double b = kStep; b < 1 + kUnsure; b += kStep) {
       add(streams, taken, b, 0, 1);
@@ -182,8 +172,12 @@ BandwidthLaw bandwidth_law(const Trial& bandwidth, const MachineLimits& machine,
     for (Family* family : {&none, &loads, &streams, &both, &knees})
       families.push_back(std::move(*family));
   }
-  const Family& best = likeliest(families);
-  law.bandwidth = best[0], law.latency = best[1], law.knee = best[2];
+  const auto of = [&](std::size_t share) {
+    const auto [value, interval] = estimate(families, share);
+    return Estimate{value, {interval.low - kStep / 2, interval.high + kStep / 2}};
+  };
+  law.bandwidth = of(0), law.latency = of(1), law.both = of(2);
+  law.knee = estimate(families, 3);
   return law;
 }
 
