@@ -18,7 +18,7 @@ constexpr double kLeastEffect = 1.08;   // of thieves of the cache: any thief co
 constexpr double kMostOver = 1.5;       // of that ratio, what a command may lose
 constexpr double kCalibration = 0.1;    // relative error of what thieves take
 constexpr double kUnsure = 0.1;         // of its time, for the same reason
-constexpr double kOne = 20, kTwo = 50;  // how many times as likely as none such terms have to be
+constexpr double kOne = 20, kTwo = 40;  // how many times as likely as none such terms have to be
 constexpr double kFar = 50;             // of a cost, above which a hypothesis weighs nothing
 constexpr double kStep = 0.02;          // of shares
 constexpr double kRatioStep = 1.04;     // of knees, sizes and losses
@@ -63,11 +63,18 @@ Estimate estimate(std::span<const Family> families, std::size_t unknown) {
   return found;
 }
 
-double squared_error(double seen, double expected, const Noise& noise) {
-  const double error =
-      std::hypot(noise.deviation * noise.half / 1.96 * seen, kCalibration * (seen - 1));
-  return std::pow((seen - expected) / error, 2);
-}
+// What a level showed: the mean of its runs. What its thieves took is the same in all of them, so
+// that error does not become less with more runs.
+struct Seen {
+  Seen(const Level& level, const Noise& noise)
+      : slowdown(core::mean(level.slowdowns)),
+        error(std::hypot(noise.deviation * noise.half / 1.96 * slowdown /
+                             std::sqrt(double(level.slowdowns.size())),
+                         kCalibration * (slowdown - 1))) {}
+  double squared_error(double expected) const { return std::pow((slowdown - expected) / error, 2); }
+
+  double slowdown, error;
+};
 
 // Two shapes: each load is equally likely anywhere in the working set, so what does not fit is
 // lost; or it is run through in order, so all is lost when a little does not fit.
@@ -85,21 +92,21 @@ double memory_over_cache(const MachineLimits& machine) {
 std::optional<WorkingSet> working_set(const Trial& cache, const MachineLimits& machine,
                                       const Noise& noise) {
   if (!machine.cache) return std::nullopt;
-  std::vector<std::pair<double, double>> seen;  // bytes left, slow-down
-  double least = *machine.cache, effect = 1;    // effect: what all runs of a level show
+  std::vector<std::pair<double, Seen>> seen;  // with bytes left
+  double least = *machine.cache, effect = 1;  // effect: what all runs of a level show
   for (const Level& level : cache.levels) {
     if (!tells(Resource::cache, level)) continue;
     effect = std::max(effect, std::ranges::min(level.slowdowns));
     const double left = std::max(1.0, *machine.cache - level.taken);
-    for (const double slowdown : level.slowdowns) seen.emplace_back(left, slowdown);
+    seen.emplace_back(left, Seen(level, noise));
     least = std::min(least, left);
   }
   // Without a loss, and with one.
   Family families[] = {{}, {.odds = effect < kLeastEffect ? HUGE_VAL : kOne}};
   const auto add = [&](Family& family, double bytes, double loss, bool in_order) {
     double cost = 0;
-    for (const auto& [left, slowdown] : seen)
-      cost += squared_error(slowdown, 1 + loss * lost(left, bytes, in_order), noise);
+    for (const auto& [left, one] : seen)
+      cost += one.squared_error(1 + loss * lost(left, bytes, in_order));
     family.all.push_back({{std::log(bytes), std::log(1 + loss), 0, 0}, cost});
   };
   add(families[0], 1, 0, true);
@@ -118,10 +125,11 @@ std::optional<WorkingSet> working_set(const Trial& cache, const MachineLimits& m
 
 BandwidthLaw bandwidth_law(const Trial& bandwidth, const MachineLimits& machine, const Noise& noise,
                            double whole, double faults, std::optional<double> without_cache) {
-  struct Seen {
-    double u, l, slowdown, without_share;  // the last: with no share at all
+  struct Curve {
+    double u, l, without_share;  // the last: with no share at all
+    Seen seen;
   };
-  std::vector<Seen> seen;
+  std::vector<Curve> curve;
   BandwidthLaw law{.tells_latency = true};
   double first = HUGE_VAL, last = 1;  // of the levels, as u
   for (const Level& level : bandwidth.levels) {
@@ -129,8 +137,8 @@ BandwidthLaw bandwidth_law(const Trial& bandwidth, const MachineLimits& machine,
     law.tells_latency &= level.latency.has_value();
     const double u = 1 / (1 - std::clamp(level.taken, 0.0, 0.97));
     first = std::min(first, u), last = std::max(last, u);
-    for (const double slowdown : level.slowdowns)
-      seen.push_back({u, level.latency.value_or(1), slowdown, 1 + faults * (level.faults - 1)});
+    curve.push_back(
+        {u, level.latency.value_or(1), 1 + faults * (level.faults - 1), Seen(level, noise)});
   }
   // Losses where the thieves also take the cache: what was in it comes from memory.
   const double over = memory_over_cache(machine);
@@ -149,11 +157,9 @@ BandwidthLaw bandwidth_law(const Trial& bandwidth, const MachineLimits& machine,
     for (const double loss : taken) {
       if (b / knee + l + loss / (over - 1) > most) continue;
       double cost = 0;
-      for (const Seen& one : seen)
-        cost += squared_error(one.slowdown,
-                              one.without_share + b * std::max(0.0, one.u / knee - 1) +
-                                  l * (one.l - 1) + loss * (1 + over / (over - 1) * (one.u - 1)),
-                              noise);
+      for (const auto& [u, load, without_share, one] : curve)
+        cost += one.squared_error(without_share + b * std::max(0.0, u / knee - 1) + l * (load - 1) +
+                                  loss * (1 + over / (over - 1) * (u - 1)));
       family.all.push_back({{share, l, share + l, knee}, cost});
     }
   };
