@@ -12,6 +12,7 @@ constexpr double kLeastNoise = 0.005;  // of a slow-down: clocks and starts of p
 constexpr double kOfBandwidth = 0.25;  // of it, that a thief of the cache takes at most
 constexpr double kHeld = 0.7;          // of its own speed, at which a thief holds the cache
 constexpr double kClearly = 4;         // squared standard errors
+constexpr double kOfMedian = 1.25;     // how many times as much as a mean it scatters
 
 // From repeated samples of a level, and from undisturbed runs, whose ratios to each other scatter
 // as slow-downs do.
@@ -28,10 +29,8 @@ Noise noise_of(const Evidence& evidence) {
     for (const Level& level : trial.levels)
       if (std::ranges::any_of(level.slowdowns, [](double x) { return x != 1; }))
         add(level.slowdowns, 1);
-  if (freedom < 1) return {.deviation = 0.05, .half = 4, .measured = false};
-  const double f = freedom;  // Cornish and Fisher's expansion of the quantile at 97.5 %
-  return {.deviation = std::max(kLeastNoise, std::sqrt(squares / freedom)),
-          .half = 1.96 + 2.37 / f + 2.82 / (f * f) + 2.56 / (f * f * f)};
+  if (freedom < 1) return {.deviation = 0.05, .measured = false};
+  return {.deviation = std::max(kLeastNoise, std::sqrt(squares / freedom)), .freedom = freedom};
 }
 
 class Conclusion {
@@ -39,6 +38,8 @@ class Conclusion {
   explicit Conclusion(const Evidence& evidence)
       : evidence_(evidence), waits_(waits_of(evidence.observed, evidence.machine.pus)) {
     out_.noise = noise_of(evidence);
+    for (const Trial& one : evidence.trials)
+      if (one.resource >= Resource::threads) out_.given += static_cast<double>(one.levels.size());
     if (!evidence.observed.seconds.empty()) seconds_ = core::median(evidence.observed.seconds);
   }
 
@@ -204,9 +205,20 @@ const Cause* Explanation::find(Kind kind) const {
   return found == shares.end() ? nullptr : &*found;
 }
 
-Effect Explanation::effect_of(const Level& level) const {
-  const double slowdown = core::median(level.slowdowns);
-  return {slowdown, half_of_one() * slowdown / std::sqrt(double(level.slowdowns.size()))};
+double Noise::half(double intervals) const {
+  // The normal quantile by Hastings, Student's from it by Cornish and Fisher.
+  const double s = std::sqrt(-2 * std::log(0.025 / intervals)), f = freedom;
+  const double z = s - (2.515517 + s * (0.802853 + s * 0.010328)) /
+                           (1 + s * (1.432788 + s * (0.189269 + s * 0.001308)));
+  const double x = z * z;
+  return z * (1 + (x + 1) / (4 * f) + (x * (5 * x + 16) + 3) / (96 * f * f) +
+              (x * (x * (3 * x + 19) + 17) - 15) / (384 * f * f * f));
+}
+
+Effect Explanation::effect_of(const Level& level, double intervals) const {
+  const double slowdown = core::median(level.slowdowns), n = double(level.slowdowns.size());
+  const double of_one = noise.half(intervals) * noise.deviation * slowdown;
+  return {slowdown, of_one * (n > 2 ? kOfMedian : 1) / std::sqrt(n)};
 }
 
 Explanation conclude(const Evidence& evidence) {

@@ -58,8 +58,11 @@ struct Cause {
 // Of one slow-down.
 struct Noise {
   double deviation = 0;  // standard, relative
-  double half = 2;       // of a 95 % interval, in deviations: Student's t
+  double freedom = 2;    // degrees, as of a guess
   bool measured = true;  // false: nothing was run twice, so it is a guess
+
+  // Half of a 95 % interval in deviations (Student's t), or of so many that are all right then.
+  double half(double intervals = 1) const;
 };
 
 struct Estimate {
@@ -122,6 +125,7 @@ struct Explanation {
   std::vector<Cause> shares;    // all that were looked for: the causes, then the others
   bool one_or_unequal = false;  // whether the part of one thread may as well be unequal work
   Noise noise;
+  double given = 0;  // levels of what is given, threads, too
   std::optional<BandwidthLaw> bandwidth;
   std::optional<double> needs_bandwidth;  // bytes/s, below which it is slower; null: not seen
   std::optional<WorkingSet> working_set;
@@ -131,8 +135,12 @@ struct Explanation {
   std::string line;                             // that makes it faster, as measured; empty: none
 
   const Cause* find(Kind kind) const;  // among the shares; null: not looked for
-  double half_of_one() const { return noise.half * noise.deviation; }  // of one sample
-  Effect effect_of(const Level& level) const;
+  double half_of_one() const { return noise.half() * noise.deviation; }  // of one sample
+  Effect effect_of(const Level& level, double intervals = 1) const;
+  // The best of what is given is taken: none of it may look faster by chance.
+  Effect effect_of(const Level& level, Resource of) const {
+    return effect_of(level, of < Resource::threads ? 1 : given);
+  }
 };
 
 Explanation conclude(const Evidence& evidence);

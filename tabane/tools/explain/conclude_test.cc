@@ -350,6 +350,24 @@ TEST(Conclude, IntervalsHoldWhatIsTooSmallToBeNamed) {
   }
 }
 
+TEST(Conclude, NothingIsFasterByChance) {
+  int claims = 0;
+  for (std::uint64_t seed = 1; seed <= 200; ++seed) {
+    Script script({}, {}, seed);
+    Evidence evidence = script.evidence();
+    for (Trial& trial : evidence.trials) {
+      if (trial.resource < Resource::threads) continue;
+      trial.levels.clear();
+      const int ways = trial.resource == Resource::huge_pages ? 1 : 3;
+      for (int i = 0; i < ways; ++i)
+        trial.levels.push_back({.taken = std::pow(2, i), .slowdowns = script.samples(1, 5)});
+      if (trial.resource == Resource::threads) trial.levels.push_back({8, {1, 1, 1, 1, 1}});
+    }
+    claims += conclude(evidence).line.empty() ? 0 : 1;
+  }
+  EXPECT_LE(claims, 10);
+}
+
 TEST(Conclude, SaysThatRunsDiffer) {
   const auto last = [](double noise) {
     return conclude(Script({}, {.noise = noise}, 3).evidence()).sentences.back();

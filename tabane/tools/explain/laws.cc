@@ -68,7 +68,7 @@ Estimate estimate(std::span<const Family> families, std::size_t unknown) {
 struct Seen {
   Seen(const Level& level, const Noise& noise)
       : slowdown(core::mean(level.slowdowns)),
-        error(std::hypot(noise.deviation * noise.half / 1.96 * slowdown /
+        error(std::hypot(noise.deviation * noise.half() / 1.96 * slowdown /
                              std::sqrt(double(level.slowdowns.size())),
                          kCalibration * (slowdown - 1))) {}
   double squared_error(double expected) const { return std::pow((slowdown - expected) / error, 2); }

@@ -144,6 +144,14 @@ class Script {
     return all;
   }
 
+  // Slow-downs, after evidence().
+  std::vector<double> samples(double time, int count) {
+    std::vector<double> all;
+    for (int i = 0; i < count; ++i)
+      all.push_back(noisy(time) / undisturbed_[random_.below(undisturbed_.size())]);
+    return all;
+  }
+
  private:
   double gauss() {
     double sum = -6;
@@ -155,12 +163,6 @@ class Script {
     return 1 + (times - 1) * std::exp(machine_.calibration * gauss());
   }
   double noisy(double time) { return time * std::max(0.5, 1 + machine_.noise * gauss()); }
-  std::vector<double> samples(double time, int count) {
-    std::vector<double> all;
-    for (int i = 0; i < count; ++i)
-      all.push_back(noisy(time) / undisturbed_[random_.below(undisturbed_.size())]);
-    return all;
-  }
   double busy_share() const { return 1 - command_.share(Kind::disk) - command_.share(Kind::pipe); }
 
   static void see(ThreadSeen& thread, Moment& moment, Doing doing) {

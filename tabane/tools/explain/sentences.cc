@@ -34,7 +34,7 @@ const Level& nearest(const Trial& trial, double taken) {
 const Level& clearest(const Explanation& found, const Trial& trial) {
   return *std::ranges::max_element(trial.levels, {}, [&](const Level& level) {
     if (!tells(trial.resource, level)) return -HUGE_VAL;
-    const Effect effect = found.effect_of(level);
+    const Effect effect = found.effect_of(level, trial.resource);
     return std::abs(effect.slowdown - 1) - effect.half;
   });
 }
@@ -137,7 +137,7 @@ class Words {
                             {"share", show_percent(cause.share)},
                             {"gain", gain_text(cause)}};
     if (cause.kind == Kind::bandwidth)
-      add_effect(nearest(*trial(Resource::bandwidth), 0.5), values);
+      add_effect(Resource::bandwidth, nearest(*trial(Resource::bandwidth), 0.5), values);
     if (cause.kind == Kind::cache) values.merge(cache_values());
     if (!evidence_.observed.threads.empty()) add_ends_of_pipe(values);
     if (cause.kind == Kind::serial && found_.one_or_unequal) {
@@ -148,7 +148,7 @@ class Words {
       if (hides_loads())
         values["memory"] = trial(Resource::bandwidth) ? "single loads from memory" : "memory";
       if (const Trial* const taken = trial(Resource::cpu_time))
-        add_effect(nearest(*taken, 1), values);
+        add_effect(Resource::cpu_time, nearest(*taken, 1), values);
     }
     say(name_of(cause.kind), values);
   }
@@ -160,10 +160,10 @@ class Words {
   }
 
   // Adds how long it takes then.
-  void add_effect(const Level& level, CaptionValues& values) const {
+  void add_effect(Resource of, const Level& level, CaptionValues& values) const {
     values["setting"] = level.setting;
     values["taken"] = level.taken <= 1 ? show_percent(level.taken) : size_text(level.taken);
-    const Effect effect = found_.effect_of(level);
+    const Effect effect = found_.effect_of(level, of);
     values["times"] = with_half(effect.slowdown, effect.half) + " times as long";
   }
 
@@ -214,7 +214,7 @@ class Words {
     const Level* best = nullptr;
     Effect least{.slowdown = HUGE_VAL};
     for (const Level& level : threads->levels) {
-      const Effect effect = found_.effect_of(level);
+      const Effect effect = found_.effect_of(level, Resource::threads);
       // Fewer threads are as good unless more are certainly faster.
       if (effect.slowdown < least.slowdown - effect.half) best = &level, least = effect;
     }
@@ -240,7 +240,7 @@ class Words {
       if (given == nullptr) continue;
       const Level& best = *std::ranges::min_element(
           given->levels, {}, [&](const Level& level) { return core::median(level.slowdowns); });
-      const Effect effect = found_.effect_of(best);
+      const Effect effect = found_.effect_of(best, resource);
       if (!effect.faster()) continue;
       told_.insert(resource);
       say(std::string("given ") + name_of(resource),
@@ -290,10 +290,10 @@ class Words {
         same->second.push_back(name);
       } else if (tried && told_.insert(one.resource).second) {
         const Level& level = clearest(found_, one);
-        const Effect effect = found_.effect_of(level);
+        const Effect effect = found_.effect_of(level, one.resource);
         const bool seen = effect.slower() || effect.faster();
         CaptionValues values;
-        add_effect(level, values);
+        add_effect(one.resource, level, values);
         if (!effects.empty()) values["times"] = with_half(effect.slowdown, effect.half);
         if (!seen) hidden = std::max(hidden, effect.half);
         (seen ? effects : none)

@@ -126,7 +126,7 @@ TEST(Sentences, NameEachResourceInOnePlace) {
       if (places[0] != "none") continue;
       for (const Level& level : trial.levels) {
         const bool shown = tells(trial.resource, level);
-        const Effect effect = shown ? found.effect_of(level) : Effect{};
+        const Effect effect = shown ? found.effect_of(level, trial.resource) : Effect{};
         EXPECT_FALSE(effect.slower() || effect.faster()) << seed << '\n' << text;
       }
     }
