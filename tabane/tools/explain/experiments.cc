@@ -292,9 +292,9 @@ class Experiments {
       prepare();
       if (way.resource == Resource::cold) forget(subject_.files);
       const ChildRun run = run_way(way, observes);
-      if (run.timed_out && way.resource && way.thieves == nullptr) {
-        lose(way, "it takes longer than what was left of --time");
-      } else if (!run.ok() && !(run.timed_out && way.thieves != nullptr)) {
+      if (run.timed_out && way.resource) {  // how much longer it would take is not known
+        lose(way, "its run was ended after " + core::format_seconds(run.seconds));
+      } else if (!run.ok()) {
         if (!way.resource) require_again(run);
         way.failed = "the command fails then: " + how_it_ended(run);
       }
@@ -304,9 +304,9 @@ class Experiments {
     return seconds;
   }
 
-  static void lose(Contestant& way, const char* reason) {
+  static void lose(Contestant& way, std::string reason) {
     way.lost = true;
-    way.reason = reason;
+    way.reason = std::move(reason);
   }
 
   ChildRun run_way(Contestant& way, bool observes) {
