@@ -105,8 +105,6 @@ class Conclusion {
       const BandwidthLaw law =
           bandwidth_law(*bandwidth, machine, out_.noise, left(), faults_,
                         set ? std::optional(set->slowdown.value - 1) : std::nullopt);
-      if (law.knee.value > 1 && machine.bandwidth)
-        out_.needs_bandwidth = *machine.bandwidth / law.knee.value;
       add(Kind::bandwidth, law.bandwidth.value, law.bandwidth.interval);
       if (law.tells_latency) add(Kind::latency, law.latency.value, law.latency.interval);
       // Thieves of the cache also take some bandwidth.

@@ -127,12 +127,10 @@ struct Explanation {
   Noise noise;
   double given = 0;  // levels of what is given, threads, too
   std::optional<BandwidthLaw> bandwidth;
-  std::optional<double> needs_bandwidth;  // bytes/s, below which it is slower; null: not seen
   std::optional<WorkingSet> working_set;
   std::optional<core::ScalabilityFit> threads;  // null for fewer than three numbers of threads
   std::vector<std::string> full;                // the answer with all that there is to say
   std::vector<std::string> sentences;           // the same for a terminal, in about 12 lines
-  std::string line;                             // that makes it faster, as measured; empty: none
 
   const Cause* find(Kind kind) const;  // among the shares; null: not looked for
   double half_of_one() const { return noise.half() * noise.deviation; }  // of one sample
@@ -145,7 +143,7 @@ struct Explanation {
 
 Explanation conclude(const Evidence& evidence);
 
-// Fills full, sentences and line from the rest (sentences.cc).
+// Fills full and sentences from the rest (sentences.cc).
 void put_into_words(const Evidence& evidence, Explanation& explanation);
 
 // Whether it was measured, and a thief of the cache kept its data.

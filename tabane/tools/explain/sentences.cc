@@ -90,7 +90,6 @@ class Words {
     while (lines() > kMostLines && caveats_ > 1) out_.erase(out_.begin() + --caveats_);
     return out_;
   }
-  const std::string& line() const { return line_; }
 
  private:
   void say_all() {
@@ -201,10 +200,10 @@ class Words {
       values["bound"] = "It uses";
       say(name_of(Kind::cache), values);
     }
-    if (found_.needs_bandwidth && found_.bandwidth->knee.value > 1 &&
-        told_.insert(Resource::bandwidth).second)
-      say("knee", {{"needs", show(*found_.needs_bandwidth, "B/s")},
-                   {"all", show(*evidence_.machine.bandwidth, "B/s")}});
+    const double knee = found_.bandwidth ? found_.bandwidth->knee.value : 1;
+    const std::optional<double> all = evidence_.machine.bandwidth;
+    if (knee > 1 && all && told_.insert(Resource::bandwidth).second)
+      say("knee", {{"needs", show(*all / knee, "B/s")}, {"all", show(*all, "B/s")}});
   }
 
   void say_threads() {
@@ -350,7 +349,6 @@ void put_into_words(const Evidence& evidence, Explanation& explanation) {
   Words words(evidence, explanation);
   explanation.full = words.all();
   explanation.sentences = words.brief();
-  explanation.line = words.line();
 }
 
 }  // namespace tabane::lab::explain
