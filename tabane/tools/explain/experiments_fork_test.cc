@@ -7,6 +7,7 @@
 #include <filesystem>
 #include <fstream>
 #include <iterator>
+#include <utility>
 
 #include "tabane/core/binding.h"
 #include "tabane/core/error.h"
@@ -155,6 +156,30 @@ TEST(Experiments, EndTheirFirstRoundWhenTimeIsUp) {
   EXPECT_GE(slow, 1);
   EXPECT_LE(slow, 3);  // of eight and more
   EXPECT_EQ(runs_of(evidence, "undisturbed"), 1u);
+}
+
+TEST(Experiments, DoNotCountARunBesideThievesThatWasEnded) {
+  const std::string name = testing::TempDir() + "hung" + std::to_string(getpid());
+  bool in_turn = false;
+  const Hooks hooks{.progress = [&](const std::string& what, double, double) {
+    if (what == "runs in turn" && !std::exchange(in_turn, true)) std::ofstream(name + "s");
+  }};
+  // Hangs while a second thread of this process works: a thief.
+  const std::string command =
+      "sleep 0.02; test -e " + name +
+      "s && for i in 1 2 3 4 5 6 7 8 9; do sleep 0.003;"
+      " for thread in /proc/$PPID/task/*/stat; do read -r id program state rest < $thread;"
+      " test $id != $PPID && test $state = R && echo > " +
+      name +
+      " && exec sleep 30;"
+      " done; done; true";
+  const Evidence evidence = gathered({.command = {"sh", "-c", command}, .seconds = 1.5}, hooks);
+  std::filesystem::remove(name + "s");
+  if (!std::filesystem::remove(name)) GTEST_SKIP() << "no thief was seen at work";
+  const Trial& stolen = trial(evidence, Resource::cpu_time);
+  for (const Level& level : stolen.levels)  // of a round in which the thief was not seen
+    for (const double slowdown : level.slowdowns) EXPECT_LT(slowdown, 5);
+  EXPECT_EQ(stolen.levels.empty(), stolen.untried.find("ended after") != std::string::npos);
 }
 
 TEST(Experiments, SayHowTheCommandFails) {
