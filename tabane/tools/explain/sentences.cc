@@ -22,6 +22,7 @@ constexpr std::size_t kColumns = 100;  // in which lines are counted, whatever t
 // causes than the first.
 constexpr int kNoReasons = 1, kFewFigures = 2, kOneCause = 3, kBriefest = 4;
 constexpr double kRestless = 0.2;  // half an interval of one run, from which on it is said
+constexpr double kMayHide = 0.3;   // a share, from which on a cause that was not found is named
 constexpr double kMuch = 20;       // times as fast: by how much is not known then
 
 // The measured level nearest to this; the trial has one.
@@ -144,9 +145,9 @@ class Words {
       if (trial(Resource::threads)) values["numbers"] = "numbers of threads";
     }
     if (cause.kind == Kind::computing) {
-      if (hides_loads())
-        values["memory"] = trial(Resource::bandwidth) ? "single loads from memory" : "memory";
-      if (const Trial* const taken = trial(Resource::cpu_time))
+      if (may_hide(Kind::latency))
+        values["memory"] = may_hide(Kind::bandwidth) ? "memory" : "single loads from memory";
+      if (const Trial* const taken = trial(Resource::cpu_time); taken && brief_ < kOneCause)
         add_effect(Resource::cpu_time, nearest(*taken, 1), values);
     }
     say(name_of(cause.kind), values);
@@ -174,13 +175,10 @@ class Words {
             {"slowdown", fmt::format("{:.1f}", slowdown.value)}};
   }
 
-  // Whether no thief made loads from memory so slow that a command that waits for them shows it.
-  bool hides_loads() const {
-    double most = 0;
-    if (const Trial* const bandwidth = trial(Resource::bandwidth))
-      for (const Level& level : bandwidth->levels)
-        most = std::max(most, level.latency.value_or(1) - 1);
-    return most < 3 * found_.half_of_one();
+  // Whether thieves took too little for a command that waits for it most of its time to show it.
+  bool may_hide(Kind kind) const {
+    const Cause* const cause = found_.find(kind);
+    return cause == nullptr || (cause->share == 0 && cause->most() > kMayHide);
   }
 
   // Who waits for a pipe most of its time, and who works meanwhile.
