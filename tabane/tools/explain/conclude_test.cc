@@ -54,7 +54,8 @@ TEST(Conclude, TakesTheSlopeOverTheBandwidthLeft) {
   EXPECT_NEAR(share(found, Kind::computing), 0.3, 1e-6);
   EXPECT_LT(found.find(Kind::computing)->interval->high, 0.4);
   // Half of it gone: 1 + 0.7; twice as much: at most 1 / (1 - 0.35), more by the noise.
-  EXPECT_NE(found.sentences[0].find("with 50 % of the bandwidth gone it takes 1.70 ± "), std::string::npos)
+  EXPECT_NE(found.sentences[0].find("with 50 % of the bandwidth gone it takes 1.70 ± "),
+            std::string::npos)
       << found.sentences[0];
   EXPECT_NEAR(found.causes[0].gain_of(0.7), 1 / 0.65, 1e-6);
   EXPECT_GE(found.causes[0].most(), 0.7);
