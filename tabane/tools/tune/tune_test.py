@@ -150,7 +150,8 @@ class Proof(InFolder):
 
     def test_starts_a_line_without_tabane_where_runs_are_short(self):
         result = self.tune("-r", "24", "--repeat", "1", "--only", "threads", "--", "sh", "-c",
-                           "sleep 0.0${OMP_NUM_THREADS:-9}", **self.log_starts_of("env"))
+                           "sleep 0.$((${OMP_NUM_THREADS:-2} - 1))1",
+                           **self.log_starts_of("env"))
         self.assertEqual(result.returncode, 0, result.stderr)
         self.assertRegex(result.stdout, "Use from now on\n\n  env OMP_NUM_THREADS=1 ")
         self.assertIn("or, by tabane", result.stdout)
@@ -176,7 +177,7 @@ class Effort(InFolder):
     def test_of_short_commands_is_several_runs_a_sample(self):
         result = self.tune("-r", "18", "--vary", "block=2,3",
                            "--only", "block", "--",
-                           "sh", "-c", "echo x >> log; sleep 0.0{block}")
+                           "sh", "-c", "echo x >> log; sleep 0.01{block}")
         self.assertEqual(result.returncode, 0, result.stderr)
         runs = self.record()["views"][0]["details"]["tuning"]["runs"]
         self.assertGreaterEqual(self.runs(), 2 * len(runs))
@@ -203,7 +204,7 @@ class Effort(InFolder):
     def test_has_as_many_warm_ups_as_are_asked_for(self):
         result = self.tune("-w", "5", "-r", "18", "--repeat", "1", "--vary", "block=2,3",
                            "--only", "block", "--",
-                           "sh", "-c", "echo x >> log; sleep 0.0{block}")
+                           "sh", "-c", "echo x >> log; sleep 0.01{block}")
         self.assertEqual(result.returncode, 0, result.stderr)
         runs = self.record()["views"][0]["details"]["tuning"]["runs"]
         self.assertEqual(self.runs(), 5 + len(runs))
