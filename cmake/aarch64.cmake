@@ -18,8 +18,8 @@ set(CMAKE_CROSSCOMPILING_EMULATOR qemu-aarch64-static -L ${sysroot})
 
 # Tests that QEMU cannot run. It says that posix_spawn started what is not there, lets what madvise
 # wants stay undone, has shorter cache lines than the files of the system say, and takes long: for
-# what an idle rank may take, and for ChooseShape. Its own memory counts as that of a rank. On x86-64
-# it lets a load overtake a store where both are seq_cst (STLR, LDAR), which a window's test sees.
+# what an idle rank may take, and for ChooseShape. Its own memory counts as that of a rank. It lets
+# a load overtake a store on x86-64 where both are seq_cst (STLR, LDAR): a window's test sees that.
 set(TABANE_LEFT_OUT HelperProcess.ThatCannotBeStartedIsNamed LockedMemory.Holds*
     CacheLineBytes.AreThoseOfTheFirstCache ChooseShape.IsWithin* ChooseShape.NineOfTen*
     Wait.AnIdleRank* SimulatedMachine.ForgetsMessagesThatHaveArrived
