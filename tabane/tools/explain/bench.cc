@@ -78,7 +78,8 @@ std::vector<Named> causes_of(const lab::Json& record) {
     if (!name.starts_with(kShare) || !result.at("value").is_number()) continue;
     const Named named{name.substr(kShare.size()), result.at("value").get<double>()};
     const lab::Json& interval = result.at("interval");
-    const bool certain = named.cause == "computing" || interval.is_null() || interval.at(0) > 0;
+    const bool certain = named.cause == "computing" || named.cause.starts_with("memory_") ||
+                         interval.is_null() || interval.at(0) > 0;
     if (named.share >= kWorthAWord && certain) causes.push_back(named);
   }
   return causes;
