@@ -357,10 +357,12 @@ class Calibrator {
 
 double seconds_of_a_fault() {
   constexpr std::size_t kBytes = 32 * kMiB;  // more than what was just freed and is still cached
-  core::Region fresh(kBytes, {.pages = core::PageSize::small, .copied_by_forks = false});
-  const double begin = now();
-  fresh.touch();
-  return (now() - begin) / static_cast<double>(kBytes / core::page_bytes());
+  return median_of(kFits, [] {
+    core::Region fresh(kBytes, {.pages = core::PageSize::small, .copied_by_forks = false});
+    const double begin = now();
+    fresh.touch();
+    return (now() - begin) / static_cast<double>(kBytes / core::page_bytes());
+  });
 }
 
 Calibration calibrate(Thieves& thieves, std::span<const unsigned> pus,
@@ -385,15 +387,15 @@ Calibration calibrate(Thieves& thieves, std::span<const unsigned> pus,
     const auto rate = [&] {
       return median_of(kSamples, [&] { return victim.bytes_per_second(); });
     };
-    const auto fault = [] { return median_of(kFits, seconds_of_a_fault); };
     std::vector<Leftover> left = {{.left = rate()}};
-    const double fault_alone = fault();
+    const double fault_alone = seconds_of_a_fault();
     for (const double share : {0.25, 0.5, 1.0}) {
       const Theft theft{.what = Resource::bandwidth, .amount = share};
       left.push_back(calibrator.beside(theft, rate));
       if (chase)
         left.back().latency = calibrator.beside(theft, [&] { return chase->latency(); }).left;
-      left.back().faults = std::max(1.0, calibrator.beside(theft, fault).left / fault_alone);
+      left.back().faults =
+          std::max(1.0, calibrator.beside(theft, seconds_of_a_fault).left / fault_alone);
     }
     found.bandwidth = std::move(left);
   });

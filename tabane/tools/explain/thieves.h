@@ -97,7 +97,7 @@ struct Calibration {
   std::unique_ptr<Sharing> sharing;  // null: such moments were not seen
 };
 
-double seconds_of_a_fault();  // of one small page
+double seconds_of_a_fault();  // of one small page: the median of three times
 
 // pus: those of the victim. cost: about two seconds, on a busy machine up to most_seconds and a
 // little more, and for that long memory of 256 MiB and more. show: gets the share that is done.

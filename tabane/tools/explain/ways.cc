@@ -7,7 +7,6 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <array>
 #include <cmath>
 #include <cstdlib>
 #include <filesystem>
@@ -18,7 +17,6 @@
 #include "tabane/core/binding.h"
 #include "tabane/core/cgroup.h"
 #include "tabane/core/error.h"
-#include "tabane/core/statistics.h"
 #include "tabane/core/units.h"
 #include "tabane/program/run_options.h"
 #include "tabane/tools/explain/experiments.h"
@@ -203,8 +201,7 @@ class WaysBuilder {
     const int left = static_cast<int>(divided_.victim.size());
     ways_.limits = {.pus = static_cast<int>(pus_.size()),
                     .victim_pus = left,
-                    .fault_seconds = core::median(std::array{
-                        seconds_of_a_fault(), seconds_of_a_fault(), seconds_of_a_fault()})};
+                    .fault_seconds = seconds_of_a_fault()};
     program::RunRequest there{
         .cpus = format_cpu_list(divided_.victim), .placement = "none", .own_threads = true};
     int threads = threads_;
