@@ -7,8 +7,9 @@
 #include <algorithm>
 #include <cmath>
 #include <filesystem>
+#include <map>
 #include <optional>
-#include <utility>
+#include <ranges>
 #include <vector>
 
 #include "bench/command.h"
@@ -27,8 +28,7 @@ namespace fs = std::filesystem;
 constexpr const char* kCauses = "commands whose cause is known";
 constexpr double kLeastRight = 0.95, kMostFalse = 0.05;
 constexpr double kMostOff = 0.1, kMostFactor = 2;  // of a share, of a working set
-constexpr double kWorthAWord = 0.1;
-constexpr double kMostOthers = 0.1;  // of the PUs, that other programs have meanwhile
+constexpr double kMostOthers = 0.1;                // of the PUs, that other programs have meanwhile
 
 enum class Bytes { none, in_memory, in_cache };
 struct Known {
@@ -72,17 +72,13 @@ struct Named {
 // The causes that it names, in the order of its sentences.
 std::vector<Named> causes_of(const lab::Json& record) {
   static const std::string kShare = "explain.share.";
-  std::vector<Named> causes;
-  for (const lab::Json& result : record.at("results")) {
-    const auto name = result.at("name").get<std::string>();
-    if (!name.starts_with(kShare) || !result.at("value").is_number()) continue;
-    const Named named{name.substr(kShare.size()), result.at("value").get<double>()};
-    const lab::Json& interval = result.at("interval");
-    const bool certain = named.cause == "computing" || named.cause.starts_with("memory_") ||
-                         interval.is_null() || interval.at(0) > 0;
-    if (named.share >= kWorthAWord && certain) causes.push_back(named);
-  }
-  return causes;
+  std::map<int, Named> causes;
+  for (const lab::Json& result : record.at("results"))
+    if (const int place = result.at("details").value("cause", 0); place > 0)
+      causes[place] = {result.at("name").get<std::string>().substr(kShare.size()),
+                       result.at("value").get<double>()};
+  const auto named = causes | std::views::values;
+  return {named.begin(), named.end()};
 }
 
 double value_of(const lab::Json& record, const std::string& name) {

@@ -268,10 +268,14 @@ class RecordBuilder {
       set_samples(result, level.slowdowns);
       result.interval = effect.interval();
     });
-    for (const Cause& cause : found_.shares)
-      add_result(record_, "share." + name_part(name_of(cause.kind)),
-                 fmt::format("share of its time: {}", name_of(cause.kind)),
-                 {cause.share, "share", cause.interval}, Better::neither);
+    for (const Cause& cause : found_.shares) {
+      Result& result = add_result(record_, "share." + name_part(name_of(cause.kind)),
+                                  fmt::format("share of its time: {}", name_of(cause.kind)),
+                                  {cause.share, "share", cause.interval}, Better::neither);
+      const auto named = std::ranges::find(found_.causes, cause.kind, &Cause::kind);
+      if (named != found_.causes.end())
+        result.details["cause"] = 1 + (named - found_.causes.begin());
+    }
     if (found_.working_set)
       add_result(record_, "working_set", "shared cache that it needs",
                  {found_.working_set->bytes.value, "B", found_.working_set->bytes.interval},

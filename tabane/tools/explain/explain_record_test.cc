@@ -49,6 +49,9 @@ TEST(ExplainRecord, HasAFigureForEachLevelAndShare) {
   ASSERT_NE(share, nullptr);
   EXPECT_NEAR(*share->value, 0.5, 0.06);
   EXPECT_EQ(share->details.at(detail::kHeldFixed), "the command ./scripted");
+  EXPECT_EQ(conclude(a_team()).causes.at(1).kind, Kind::bandwidth);
+  EXPECT_EQ(share->details.at("cause"), 2);
+  EXPECT_FALSE(record.find("explain.share.memory_latency")->details.contains("cause"));
   std::set<std::string> names;
   for (const Result& result : record.results)
     EXPECT_TRUE(names.insert(result.name).second) << result.name;

@@ -20,6 +20,9 @@ struct ScriptedCommand {
   double set_bytes = 0;           // of the shared cache
   bool in_order = false;          // runs through its set; else each place is equally likely
   double memory_over_cache = 12;  // without the cache
+  // Not as the laws of explain have it: parts of its computing also stream, below the bandwidth
+  // that there is; some parts of its set are used more than others; its loads overlap.
+  bool unlike_laws = false;
   // Of a team: work that one thread does, a share of the work of one; the work of each thread
   // relative to the mean; the share of each thread's time that it waits for others.
   int threads = 1;
@@ -74,8 +77,13 @@ inline double memory_time(const ScriptedCommand& command, double u, double l, do
   if (command.set_bytes > 0)
     gone = command.in_order ? (left < command.set_bytes ? 1 : 0)
                             : std::clamp(1 - left / command.set_bytes, 0.0, 1.0);
-  double time = command.computing() + command.share(Kind::bandwidth) * u +
-                command.share(Kind::latency) * l +
+  double computing = command.computing();
+  if (command.unlike_laws) {
+    computing *= (std::max(1.0, u / 2) + std::max(1.0, u / 4) + 2) / 4;
+    if (!command.in_order) gone = std::pow(gone, 1.5);
+    l = std::pow(l, 0.9);
+  }
+  double time = computing + command.share(Kind::bandwidth) * u + command.share(Kind::latency) * l +
                 command.share(Kind::cache) *
                     (1 - gone + gone * command.memory_over_cache * (gone > 0 ? l : 1));
   for (const Kind kind : {Kind::faults, Kind::disk, Kind::pipe}) time += command.share(kind);

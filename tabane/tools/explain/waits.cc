@@ -30,11 +30,17 @@ std::vector<ThreadSeen> workers_of(const Observed& observed) {
 }
 
 // How many threads can work at once: those of a team, without one that only works before or after
-// it. Of a pool of many short processes, the number that a tenth of the looks reach.
+// it. Where most are seldom with others, as with a lock that they hold in turn, all with as much to
+// do. Of a pool of many short processes, the number that a tenth of the looks reach.
 double width_of(const Observed& observed, const std::vector<ThreadSeen>& workers, int pus) {
   if (std::ssize(workers) <= pus) {
     const auto together = std::ranges::count_if(workers, is_with_others);
-    return std::max(1.0, static_cast<double>(together > 0 ? together : std::ssize(workers)));
+    if (2 * together > std::ssize(workers)) return static_cast<double>(together);
+    int most = 0;
+    for (const ThreadSeen& thread : workers) most = std::max(most, thread.looks.wanting());
+    const auto alike = std::ranges::count_if(
+        workers, [&](const ThreadSeen& thread) { return 2 * thread.looks.wanting() >= most; });
+    return std::max(1.0, static_cast<double>(alike));
   }
   std::vector<double> wanting;
   for (const Moment& moment : observed.moments)
@@ -58,7 +64,7 @@ void divide(double lost, double at_locks, const Observed& observed,
   for (std::size_t i = 1; i < workers.size(); ++i) work.push_back(work_of(workers[i]));
   const int second = workers.size() > 1 ? workers[1].alone : 0;
   double alone = workers[0].alone - second;  // who hold a lock in turn are alike
-  if (is_with_others(workers[0]) && !work.empty())
+  if ((is_with_others(workers[0]) || 2 * second >= workers[0].alone) && !work.empty())
     alone = std::clamp(work_of(workers[0]) - core::mean(work), 0.0, alone);
   const double serial = std::min(lost, alone / waits.looks * (waits.width - 1) / waits.width);
   // Were the rest of the work equal, all would end with the mean. Of a pool of processes, each with

@@ -52,25 +52,48 @@ TEST(Waits, OneThatNeverWorksIsNoneOfATeam) {
   EXPECT_EQ((*waits)(Kind::locks) + (*waits)(Kind::serial) + (*waits)(Kind::imbalance), 0);
 }
 
-// Who gives a lock back may take it again before others wake: looks of one run see one thread more
-// often, but both do the same.
-TEST(Waits, EqualWorkInTurnIsLocks) {
+// Two threads, of which both run at every so many looks, and else only one.
+Observed in_turn(int together) {
   Observed observed;
   observed.threads.resize(2);
   for (int i = 0; i < 100; ++i) {
+    const bool both = i % together == 0;
     Moment moment{.seconds = i * 0.01};
     ThreadSeen &runs = observed.threads[i < 60 ? 0 : 1], &waits = observed.threads[i < 60 ? 1 : 0];
     ++runs.looks(Doing::running);
-    runs.alone += i % 4 == 0 ? 0 : 1;
-    ++waits.looks(i % 4 == 0 ? Doing::running : Doing::lock);
-    moment.threads(Doing::running) = i % 4 == 0 ? 2 : 1;
-    moment.threads(Doing::lock) = i % 4 == 0 ? 0 : 1;
+    runs.alone += both ? 0 : 1;
+    ++waits.looks(both ? Doing::running : Doing::lock);
+    moment.threads(Doing::running) = both ? 2 : 1;
+    moment.threads(Doing::lock) = both ? 0 : 1;
     observed.moments.push_back(moment);
   }
-  for (ThreadSeen& thread : observed.threads) thread.cpu_seconds = 0.62;
+  for (ThreadSeen& thread : observed.threads) thread.cpu_seconds = 0.5 + 0.5 / together;
+  return observed;
+}
+
+// Who gives a lock back may take it again before others wake: looks of one run see one thread more
+// often, but both do the same. With a look in 20 one of them was seen with the other in more than a
+// tenth of its looks, and the other one not.
+TEST(Waits, EqualWorkInTurnIsLocks) {
+  for (const int together : {4, 10, 20, 50}) {
+    const auto waits = waits_of(in_turn(together), 2);
+    EXPECT_EQ((*waits)(Kind::serial) + (*waits)(Kind::imbalance), 0) << together;
+    EXPECT_NEAR((*waits)(Kind::locks), (1 - 1.0 / together) / 2, 1e-6) << together;
+  }
+}
+
+// As a collector of garbage.
+TEST(Waits, ASmallHelperOfOneThreadMakesNoTeam) {
+  Observed observed = always({Doing::running, Doing::lock});
+  for (int i = 0; i < 100; i += 20) {
+    Moment& moment = observed.moments[static_cast<std::size_t>(i)];
+    ++moment.threads(Doing::running), --moment.threads(Doing::lock);
+    --observed.threads[0].alone;
+    ++observed.threads[1].looks(Doing::running), --observed.threads[1].looks(Doing::lock);
+  }
   const auto waits = waits_of(observed, 2);
-  EXPECT_EQ((*waits)(Kind::serial) + (*waits)(Kind::imbalance), 0);
-  EXPECT_NEAR((*waits)(Kind::locks), 0.75 / 2, 1e-6);
+  EXPECT_EQ(waits->width, 1);
+  EXPECT_EQ((*waits)(Kind::locks) + (*waits)(Kind::serial) + (*waits)(Kind::imbalance), 0);
 }
 
 }  // namespace
