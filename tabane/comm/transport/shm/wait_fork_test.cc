@@ -97,7 +97,7 @@ TEST(Wait, LosesNoWakeUpWhereWritersFence) {
 bool store_before_sleep(Pair& pair, int rank, int rounds) {
   bind_to_own_pu(rank);
   Waiter waiter(pair.world.doorbell(rank), {.sleep_ms = kForever});
-  std::mt19937 random(1);
+  std::mt19937 random(static_cast<unsigned>(rank + 1));
   std::atomic<int>& own = pair.flags->value[rank];
   std::atomic<int>& other = pair.flags->value[1 - rank];
   const auto has_come = [&](int round) { return other.load(std::memory_order_acquire) == round; };
@@ -109,7 +109,10 @@ bool store_before_sleep(Pair& pair, int rank, int rounds) {
     for (Flags::Line& line : pair.flags->message) line.value = round;
     own.store(round, std::memory_order_release);
     if (rank == 0) wake(pair.world.doorbell(1));
-    if (rank == 1) waiter.wait([&] { return has_come(round); }, no_check);
+    if (rank == 1) {
+      linger(static_cast<unsigned>(random() % 1000));
+      waiter.wait([&] { return has_come(round); }, no_check);
+    }
   }
   return waiter.time_outs() == 0;
 }
