@@ -81,6 +81,21 @@ TEST(Conclude, LoadsThatWaitForEachOtherAreNoBandwidth) {
   EXPECT_NEAR(share(found, Kind::bandwidth), 0, 1e-6);
 }
 
+TEST(Conclude, SaysWhereBandwidthAndLoadsCannotBeToldApart) {
+  int apart = 0, alike = 0;
+  for (std::uint64_t seed = 1; seed <= 20; ++seed) {
+    const Explanation found = conclude(
+        Script({.shares = {{Kind::latency, 0.5 + 0.025 * double(seed)}}}, {.noise = 0.02}, seed)
+            .evidence());
+    if (found.causes.empty() || found.causes[0].kind != Kind::latency) continue;
+    const bool same = found.causes[0].interval->low == 0;
+    EXPECT_EQ(says(found, "Waits for memory bandwidth would look much the same"), same) << seed;
+    ++(same ? alike : apart);
+  }
+  EXPECT_GT(apart, 0);
+  EXPECT_GT(alike, 0);
+}
+
 TEST(Conclude, WhatTheThievesTakeOfTheCacheIsNotBandwidth) {
   const ScriptedMachine machine{.thieves_take_cache = true, .noise = 0};
   const Explanation found =

@@ -26,7 +26,7 @@ namespace {
 constexpr double kTooShort = 20e-3, kSample = 0.1;  // seconds: shorter runs are repeated
 constexpr int kMostRounds = 7;                      // enough for an interval of a median
 constexpr double kDisturbedTakes = 1.3;             // times as long as an undisturbed run, about
-constexpr std::size_t kWaysPerUndisturbed = 5;
+constexpr std::size_t kWaysPerUndisturbed = 5, kFewUndisturbed = 3;
 constexpr double kTimeoutFactor = 20, kLeastTimeout = 10;
 constexpr double kChangedFactor = 3, kLeastChanged = 1;  // the same of a way, where time is up
 constexpr std::size_t kLooks = 50;                       // at undisturbed runs
@@ -104,10 +104,7 @@ class Experiments {
       evidence_.trials = ways_.trials;
       if (!ways_.note.empty()) evidence_.notes.push_back(ways_.note);
       choose();
-      if (plan_.ways > 0)
-        measure();
-      else
-        keep_watched();
+      if (plan_.ways > 0) measure();
     } catch (const Stopped&) {
       if (rounds_ == 0) throw;
       evidence_.complete = false;
@@ -237,13 +234,15 @@ class Experiments {
 
   Trial& trial(Resource resource) { return evidence_.trials[static_cast<std::size_t>(resource)]; }
 
-  // There is no time for any way: the runs that were watched tell all.
+  // Of few undisturbed runs one may have met something: those that were watched are no others.
   void keep_watched() {
+    std::vector<Run> runs;
     for (const ChildRun& run : watched_) {
       evidence_.observed.seconds.push_back(run.seconds);
-      evidence_.runs.push_back({kUndisturbed, run.seconds});
+      runs.push_back({kUndisturbed, run.seconds});
     }
-    undisturbed_ = std::move(watched_);
+    evidence_.runs.insert(evidence_.runs.begin(), runs.begin(), runs.end());
+    undisturbed_.insert(undisturbed_.begin(), watched_.begin(), watched_.end());
   }
 
   struct TimeIsUp {};
@@ -348,6 +347,7 @@ class Experiments {
   }
 
   void collect() {
+    if (undisturbed_.size() < kFewUndisturbed) keep_watched();
     const auto median = [&](double ChildRun::*figure) {
       std::vector<double> figures;
       for (const ChildRun& run : undisturbed_) figures.push_back(run.*figure);
