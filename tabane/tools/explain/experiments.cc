@@ -39,6 +39,7 @@ constexpr double kPatienceShare = 0.05;                  // of what is left, for
 constexpr double kCalibrationTime = 0.3;                 // of what is left, at most
 constexpr double kCalibrationShare = 0.1;                // of the progress
 constexpr const char* kUndisturbed = "undisturbed";
+constexpr const char* kNothingTaken = "other PUs took nothing of it meanwhile";
 
 [[noreturn]] void fail(const std::string& sentence, const ChildRun& run) {
   throw program::WithLines<core::Error>(
@@ -280,13 +281,14 @@ class Experiments {
          done > 0 ? (elapsed() - begin) * (1 - done) / done : -1);
     double seconds = 0;
     const bool observes = !way.resource && !way.given_up;
-    const bool of_memory = way.resource && *way.resource <= Resource::cache;
+    Sharing* const sharing =
+        way.resource && *way.resource <= Resource::cache ? ways_.sharing.get() : nullptr;
     way.lost = false;
     if (is_left_out(way))
       lose(way, "there was no time left for it");
-    else if (of_memory && ways_.sharing != nullptr &&
-             !ways_.sharing->wait(kPatienceShare * time_left(), [&] { hooks_.throw_if_stopped(); }))
-      lose(way, "other PUs took nothing of it meanwhile");
+    else if (sharing != nullptr &&
+             !sharing->wait(kPatienceShare * time_left(), [&] { hooks_.throw_if_stopped(); }))
+      lose(way, kNothingTaken);
     for (int i = 0; i < repeat_ && way.failed.empty() && !way.lost; ++i) {
       prepare();
       if (way.resource == Resource::cold) forget(subject_.files);
@@ -300,6 +302,7 @@ class Experiments {
       if (observes) undisturbed_.push_back(run);
       seconds += run.seconds / repeat_;
     }
+    if (sharing != nullptr && !way.lost && !sharing->look()) lose(way, kNothingTaken);
     return seconds;
   }
 

@@ -145,7 +145,7 @@ BandwidthLaw bandwidth_law(const Trial& bandwidth, const MachineLimits& machine,
   std::vector<std::vector<double>> losses = {{0.0}};
   if (without_cache.value_or(1) > 0) {
     losses.emplace_back();
-    for (double part = 0.3; part < 1.4; part += 0.1)
+    for (double part = 0.05; part < 1.4; part *= 1.3)
       losses[1].push_back(part * without_cache.value_or(1));
   }
   // The law that waits for nothing is always tried.

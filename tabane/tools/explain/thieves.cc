@@ -33,7 +33,7 @@ constexpr std::size_t kChunk = 128 << 10;                // bytes between two lo
 constexpr std::uint64_t kCalculations = 2000;            // some ten microseconds
 constexpr auto kPeriod = std::chrono::milliseconds(10);  // of a thief of processor time
 constexpr std::chrono::milliseconds kLook{8}, kBeforeNextLook{50};  // at whether PUs share
-constexpr double kPatience = 4;   // seconds, for PUs to share something again
+constexpr double kPatience = 2;   // seconds, for PUs to share something
 constexpr double kShared = 0.85;  // of a stream alone, that is left where they do
 constexpr std::size_t kDiskFileBytes = 64 * kMiB, kDiskBlock = kMiB;
 
@@ -182,14 +182,18 @@ double Sharing::rate() {
   return streams_.end();
 }
 
+bool Sharing::look() {
+  thieves_.begin({.what = Resource::bandwidth});
+  const double beside = rate();
+  thieves_.stop();
+  return beside < kShared * alone_;
+}
+
 bool Sharing::wait(double most_seconds, const std::function<void()>& go_on) {
   const double end = now() + most_seconds;
   while (true) {
     go_on();
-    thieves_.begin({.what = Resource::bandwidth});
-    const double beside = rate();
-    thieves_.stop();
-    if (beside < kShared * alone_) return true;
+    if (look()) return true;
     if (now() > end) return false;
     std::this_thread::sleep_for(kBeforeNextLook);
   }
@@ -246,17 +250,18 @@ class CacheVictim {
   // Of a load from memory, relative to what it took at first.
   double latency() { return seconds(sizes().size() - 1) / far_; }
 
-  // Bytes of the largest set that is still nearer than half way, on a logarithmic scale.
+  // Bytes of the cache that it gets. At half way between cache and memory, on a logarithmic scale,
+  // a set has lost what does not fit, 1 / (1 + sqrt(memory_over_cache())) of it.
   double fitting() {
-    const double limit = std::sqrt(near_ * far_);
+    const double limit = std::sqrt(near_ * far_), fits = limit / (near_ + limit);
     double before = near_;
     for (std::size_t i = 0; i < sizes().size(); ++i) {
       const double time = seconds(i);
       const double part = std::log(limit / before) / std::log(time / before);
-      if (time > limit) return double(sizes()[i]) * std::pow(2, i == 0 ? -1 : part - 1);
+      if (time > limit) return fits * double(sizes()[i]) * std::pow(2, i == 0 ? -1 : part - 1);
       before = time;
     }
-    return static_cast<double>(sizes().back());
+    return fits * static_cast<double>(sizes().back());
   }
 
  private:
@@ -334,14 +339,17 @@ class Calibrator {
 
   Leftover beside(const Theft& theft, const std::function<double()>& measure) {
     go_on();
-    while (sharing_ != nullptr && !sharing_->wait(kPatience, [&] { go_on(); })) {
-    }
-    thieves_.begin(theft);
-    std::this_thread::sleep_for(std::chrono::milliseconds(5));
-    Leftover leftover{.amount = theft.amount, .speed = thieves_.end()};
-    thieves_.begin(theft);
-    leftover.left = measure();
-    thieves_.end();
+    Leftover leftover{.amount = theft.amount};
+    do {
+      if (sharing_ != nullptr && !sharing_->wait(end_ - now(), [&] { show_(parts_ / 3.0); }))
+        throw NotHere("other PUs took nothing of it meanwhile");
+      thieves_.begin(theft);
+      std::this_thread::sleep_for(std::chrono::milliseconds(5));
+      leftover.speed = thieves_.end();
+      thieves_.begin(theft);
+      leftover.left = measure();
+      thieves_.end();
+    } while (sharing_ != nullptr && !sharing_->look());
     return leftover;
   }
 
@@ -369,7 +377,7 @@ Calibration calibrate(Thieves& thieves, std::span<const unsigned> pus,
                       const core::Topology& topology, double most_seconds,
                       const std::function<void(double)>& show) {
   Calibration found{.sharing = std::make_unique<Sharing>(thieves, pus)};
-  if (!found.sharing->wait(std::min(kPatience, most_seconds) / 2, [&] { show(0); }))
+  if (!found.sharing->wait(std::min(kPatience, most_seconds / 2), [&] { show(0); }))
     found.sharing.reset();
   Calibrator calibrator(thieves, most_seconds, found.sharing.get(), show);
   const core::ScopedBinding binding(pus[0]);

@@ -67,8 +67,8 @@ class Sharing {
  public:
   // pus: the victim's.
   Sharing(Thieves& thieves, std::span<const unsigned> pus);
-  // Waits for such a moment; returns false if none came. Asks `go_on` meanwhile. cost: some 20 ms
-  // where one is at once. throws: as go_on.
+  bool look();  // cost: some 20 ms
+  // Waits for such a moment; returns false if none came. Asks `go_on` meanwhile. throws: as go_on.
   bool wait(double most_seconds, const std::function<void()>& go_on);
 
  private:
