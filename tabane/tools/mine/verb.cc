@@ -3,8 +3,10 @@
 #include "tabane/tools/mine/verb.h"
 
 #include <fmt/format.h>
+#include <malloc.h>
 #include <unistd.h>
 
+#include <climits>
 #include <cstdio>
 #include <memory>
 #include <optional>
@@ -76,6 +78,13 @@ void check_for_ranks(const Workers& workers) {
   if (workers.processes == team::automatic) return;
   throw core::UsageError(
       "-p: ranks take the place of processes, and each counts with threads (-t)");
+}
+
+void keep_freed_memory() {
+#ifdef __GLIBC__
+  mallopt(M_MMAP_THRESHOLD, 32 << 20);  // the most that glibc allows
+  mallopt(M_TRIM_THRESHOLD, INT_MAX);
+#endif
 }
 
 int with_ranks(const std::function<void(comm::Comm*)>& rank_0,
@@ -235,6 +244,7 @@ int run(MineOptions& options) {
     throw core::UsageError("--ranks: the transactions are to be in a file, not standard input");
   }
   if (!options.plain) forbid_core_dumps();
+  keep_freed_memory();
   if (forks) {
     options.output.write(mine_on_forked_ranks(options));
     return kOk;

@@ -27,6 +27,10 @@ void check_for_ranks(const mine::Workers& workers);
 int with_ranks(const std::function<void(comm::Comm* ranks)>& rank_0,
                const std::function<void(comm::Comm& ranks)>& other);
 
+// For this process and those it forks: ciphertexts come and go, and malloc would ask the system for
+// the memory of each anew, page by page.
+void keep_freed_memory();
+
 // "1 item", "2 items".
 std::string items_text(std::size_t length);
 

@@ -93,6 +93,7 @@ Definition define_encrypt() {
 int run_count(const StepOptions& options) {
   const std::string& server = options.server;
   if (comm::is_one_of_several()) check_for_ranks(options.workers);
+  keep_freed_memory();
   return with_ranks(
       [&](comm::Comm* ranks) {
         const QueryReport counted = count_query(server, options.workers, ranks);
