@@ -59,6 +59,10 @@ std::optional<double> disk_bytes() {
   return read && written ? std::optional(*read + *written) : std::nullopt;
 }
 
+double busy_pus(const ChildRun& run) {
+  return (run.user_seconds + run.system_seconds) / std::max(run.seconds, 1e-9);
+}
+
 void forget(const std::set<std::string>& files) {
   for (const std::string& name : files) {
     const core::Descriptor file(open(name.c_str(), O_RDONLY | O_CLOEXEC));
@@ -198,7 +202,7 @@ class Experiments {
       observed.disk_bytes = std::max(observed.disk_bytes.value_or(0), *after - *before);
     run_seconds_ = run.seconds;
     subject_.uses_disk = observed.disk_bytes.value_or(0) >= kUsesDisk;
-    subject_.busy_pus = (run.user_seconds + run.system_seconds) / std::max(run.seconds, 1e-9);
+    subject_.busy_pus = busy_pus(run);
     return run;
   }
 
@@ -298,6 +302,9 @@ class Experiments {
       } else if (!run.ok()) {
         if (!way.resource) require_again(run);
         way.failed = "the command fails then: " + how_it_ended(run);
+      } else if (way.resource == Resource::threads &&
+                 !may_have_threads(busy_pus(run), way.level.taken)) {
+        way.failed = "its number of threads is not what it was given";
       }
       if (observes) undisturbed_.push_back(run);
       seconds += run.seconds / repeat_;

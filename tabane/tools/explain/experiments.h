@@ -57,6 +57,9 @@ DividedPus divide_pus(const core::Topology& topology, double busy, int usable);
 // Why no thieves of processor time can run on all PUs; empty: they can.
 std::string cpu_time_reason(double busy, std::size_t pus, int usable);
 
+// Whether a command that keeps so many PUs busy may have this number of threads.
+bool may_have_threads(double busy, double threads);
+
 // What is known of a command before anything is tried.
 struct Subject {
   const Request& request;

@@ -104,6 +104,9 @@ std::string cpu_time_reason(double busy, std::size_t pus, int usable) {
   return within_quota(usable, "thieves on all PUs and the command exceed");
 }
 
+// Helpers of it may work now and then.
+bool may_have_threads(double busy, double threads) { return busy <= 1.2 * threads + kPartOfAPu; }
+
 // ---- the command ----
 
 namespace {

@@ -155,5 +155,12 @@ TEST_F(SubjectTest, IsRunWithEachNumberOfThreadsWhateverItsUserHasSet) {
   EXPECT_TRUE(way->command.cpus.empty());
 }
 
+TEST(NumbersOfThreads, AreNotFollowedByWhatKeepsMorePusBusy) {
+  EXPECT_FALSE(may_have_threads(1.9, 1));
+  EXPECT_TRUE(may_have_threads(1.05, 1));
+  EXPECT_TRUE(may_have_threads(0.2, 1));
+  EXPECT_FALSE(may_have_threads(7.8, 6));
+}
+
 }  // namespace
 }  // namespace tabane::lab::explain
