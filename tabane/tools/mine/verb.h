@@ -27,9 +27,6 @@ void check_for_ranks(const mine::Workers& workers);
 int with_ranks(const std::function<void(comm::Comm* ranks)>& rank_0,
                const std::function<void(comm::Comm& ranks)>& other);
 
-// "1 item", "2 items".
-std::string items_text(std::size_t length);
-
 struct MineOutput {
   std::string itemsets, rules;  // files of CSV; empty: none
   JsonOption json;
