@@ -23,8 +23,9 @@ struct FaceRow {
 
   double sum(std::ptrdiff_t j) const { return (north[j] + south[j]) + (east[j - 1] + east[j]); }
 };
-FaceRow faces_of_row(const System& system, std::ptrdiff_t row) {
-  return {system.east.row(row), system.south.row(row), system.south.row(row - 1)};
+FaceRow faces_of_row(const System& system, std::size_t row) {
+  const double* const south = system.south.row(row);
+  return {system.east.row(row), south, south - system.south.stride()};
 }
 
 // Conjugate gradients that continue where those of iterate() end: slower, and far more exact.
@@ -114,11 +115,10 @@ class Refinement {
       sum += simd::dot(differences_, flows_);
     };
     for (std::size_t i = 0; i < block.rows; ++i) {
-      const auto row = static_cast<std::ptrdiff_t>(i);
-      const FaceRow faces = faces_of_row(system_, row);
-      const double* const p = system_.p.row(row);
+      const FaceRow faces = faces_of_row(system_, i);
+      const double* const p = system_.p.row(i);
       add(faces.east, p, p + 1);
-      add(faces.south, p, system_.p.row(row + 1));
+      add(faces.south, p, system_.p.row(i + 1));
       if (i == 0 && block.neighbours[kNorth] < 0) add(faces.north, p, system_.p.row(-1));
       if (block.neighbours[kWest] < 0) sum += faces.east[-1] * (p[0] - p[-1]) * (p[0] - p[-1]);
     }
@@ -130,14 +130,13 @@ class Refinement {
     const auto columns = static_cast<std::ptrdiff_t>(system_.block().columns);
     ResidualNorms norms;
     for (std::size_t i = 0; i < system_.block().rows; ++i) {
-      const auto row = static_cast<std::ptrdiff_t>(i);
-      const FaceRow faces = faces_of_row(system_, row);
-      const double* const p = system_.p.row(row);
-      const double* const above = system_.p.row(row - 1);
-      const double* const below = system_.p.row(row + 1);
-      double* const __restrict r = system_.r.row(row);
-      double* const __restrict x = high.row(row);
-      double* const __restrict x_low = low.row(row);
+      const FaceRow faces = faces_of_row(system_, i);
+      const double* const p = system_.p.row(i);
+      const double* const above = p - system_.p.stride();
+      const double* const below = p + system_.p.stride();
+      double* const __restrict r = system_.r.row(i);
+      double* const __restrict x = high.row(i);
+      double* const __restrict x_low = low.row(i);
       for (std::ptrdiff_t j = 0; j < columns; ++j) {
         const double vertical =
             faces.north[j] * (p[j] - above[j]) + faces.south[j] * (p[j] - below[j]);
@@ -148,12 +147,12 @@ class Refinement {
         x[j] = sum.hi;
         x_low[j] = sum.lo;
       }
-      norms = add_norms(row, norms);
+      norms = add_norms(i, norms);
     }
     return over_ranks(norms);
   }
 
-  ResidualNorms add_norms(std::ptrdiff_t row, ResidualNorms norms) {
+  ResidualNorms add_norms(std::size_t row, ResidualNorms norms) {
     const FaceRow faces = faces_of_row(system_, row);
     const std::span<const double> r(system_.r.row(row), z_.size());
     for (std::size_t j = 0; j < z_.size(); ++j) {

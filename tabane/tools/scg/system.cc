@@ -250,9 +250,9 @@ void System::fill_right_side() {
   for (std::size_t i = 0; i < block_.rows; ++i) {
     double* const to = r.row(i);
     for (std::size_t j = 0; j < block_.columns; ++j) {
-      const MeshPoint at = point_of(block_, i, j);
-      const Faces faces = faces_of(problem_, at.row, at.column);
-      to[j] = right_side_of(problem_, at.row, at.column, faces) / std::sqrt(faces.sum());
+      const std::size_t row = block_.first_row + i, column = block_.first_column + j;
+      const Faces faces = faces_of(problem_, row, column);
+      to[j] = right_side_of(problem_, row, column, faces) / std::sqrt(faces.sum());
     }
   }
 }
@@ -284,8 +284,10 @@ void System::normalise(double factor) {
 }
 
 void System::unscale() {
-  for (std::size_t i = 0; i < block_.rows; ++i) {
-    for (std::size_t j = 0; j < block_.columns; ++j) x.row(i)[j] *= scale_at(i, j) / factor_;
+  const auto rows = static_cast<std::ptrdiff_t>(block_.rows);
+  const auto columns = static_cast<std::ptrdiff_t>(block_.columns);
+  for (std::ptrdiff_t i = 0; i < rows; ++i) {
+    for (std::ptrdiff_t j = 0; j < columns; ++j) x.row(i)[j] *= scale_at(i, j) / factor_;
   }
 }
 

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <array>
+#include <concepts>
 #include <cstddef>
 #include <span>
 #include <vector>
@@ -96,9 +97,9 @@ class Field {
             {.nodes = {}, .pages = core::PageSize::huge_if_large}) {}
 
   // row: -1 … rows.
-  double* row(std::ptrdiff_t row) const {
+  double* row(std::integral auto row) const {
     return reinterpret_cast<double*>(region_.data()) + static_cast<std::ptrdiff_t>(offset_) +
-           row * stride_;
+           static_cast<std::ptrdiff_t>(row) * stride_;
   }
   // From the first row to the last, with what lies between them.
   std::span<double> all() const { return {row(0), rows_ * static_cast<std::size_t>(stride_)}; }
