@@ -275,6 +275,17 @@ std::vector<lab::Comparison> Panel::comparisons() const {
   return all;
 }
 
+void Panel::tell(const std::string& question, const std::string& unit, const std::string& figure,
+                 std::vector<double> samples, const Goal& goal) {
+  tell({.question = question,
+        .unit = unit,
+        .figure = figure,
+        .value = core::median(samples),
+        .limit = goal.limit,
+        .at_least = goal.at_least,
+        .samples = std::move(samples)});
+}
+
 void Panel::tell(lab::Comparison figure) {
   print_header();
   fmt::print("{:<44} {:<34} {:>11}", figure.question, figure.figure,

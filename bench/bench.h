@@ -45,6 +45,12 @@ struct Question {
   std::string group = {};  // shown in one chart; empty: the name up to its first comma
 };
 
+// What a figure is to reach. limit: null: nothing.
+struct Goal {
+  std::optional<double> limit = std::nullopt;
+  bool at_least = false;
+};
+
 class Panel;
 
 struct Settings {
@@ -101,7 +107,9 @@ class Panel {
   // Whether a peer or a question was left out; whether tabane itself failed.
   bool skipped() const { return skipped_; }
   bool failed() const { return failed_; }
-  // Keeps a figure and prints one line.
+  // Keeps a figure, the median of its samples, and prints one line.
+  void tell(const std::string& question, const std::string& unit, const std::string& figure,
+            std::vector<double> samples, const Goal& goal = {});
   void tell(lab::Comparison figure);
   // Keeps a table for the page, after the others, and prints it. view: has Rows.
   void show(lab::View view);

@@ -67,13 +67,7 @@ void Solvers::tell_share(const std::string& question, const std::string& figure,
       shares.push_back(last->at("operations_per_second").get<double>() /
                        last->at("limit_operations_per_second").get<double>());
     }
-    panel.tell({.question = question,
-                .unit = "share",
-                .figure = figure,
-                .value = core::median(shares),
-                .limit = least,
-                .at_least = true,
-                .samples = shares});
+    panel.tell(question, "share", figure, shares, {least, true});
   });
 }
 

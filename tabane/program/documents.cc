@@ -9,6 +9,7 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <regex>
 #include <sstream>
 
 #include "tabane/core/error.h"
@@ -130,17 +131,9 @@ std::string verbs_text(const Verb& program, About about) {
   throw core::UsageError("@about {}@: there is no such verb", about.begin()->first);
 }
 
-// Returns the text with the version of the program where it says "@version@".
-std::string with_version(std::string page) {
-  const std::string mark = "@version@";
-  if (const std::size_t at = page.find(mark); at != std::string::npos)
-    page.replace(at, mark.size(), lab::version());
-  return page;
-}
-
-// A template in which "@synopsis@" stands for a line for each verb, "@options@" for the program's
-// own options, and "@verbs@" for the sections of the verbs, of which the lines before it that
-// follow "@about VERB@" tell.
+// A template in which "@version@" stands for the program's version, "@synopsis@" for a line for
+// each verb, "@options@" for the program's own options, and "@verbs@" for the sections of the
+// verbs, of which the lines before it that follow "@about VERB@" tell.
 struct Template {
   std::vector<std::string> lines;  // without what is about verbs
   About about;
@@ -173,7 +166,7 @@ std::string man_page(const Verb& program, const Template& from) {
             : line == "@options@"  ? table_of(documented(program, ""))
                                    : line + "\n";
   }
-  return with_version(std::move(page));
+  return std::regex_replace(page, std::regex("@version@"), lab::version());
 }
 
 // The page of one verb: tabane-time(1).
@@ -181,14 +174,15 @@ std::string man_page_of(const Verb& program, const Verb& verb, const About& abou
   const std::string name = fmt::format("{} {}", program.name, verb.name);
   const auto said = about.find(verb.name);
   std::string page = fmt::format(
-      ".TH {}\\-{} 1 \"\" \"tabane @version@\" \"User Commands\"\n.SH NAME\n{}\\-{} \\- {}\n"
+      ".TH {}\\-{} 1 \"\" \"tabane {}\" \"User Commands\"\n.SH NAME\n{}\\-{} \\- {}\n"
       ".SH SYNOPSIS\n\\fB{}\\fR{}\n.SH DESCRIPTION\n{}.SH OPTIONS\n{}",
-      in_capitals(program.name), in_capitals(verb.name), program.name, roff(verb.name),
-      roff(verb.what), roff(name), roff(usage(whole(verb), name).substr(name.size())),
+      in_capitals(program.name), in_capitals(verb.name), lab::version(), program.name,
+      roff(verb.name), roff(verb.what), roff(name),
+      roff(usage(whole(verb), name).substr(name.size())),
       said != about.end() ? said->second : roff(verb.what) + ".\n", options_text(verb));
   if (const char* examples = whole(verb).examples; examples != nullptr)
     page += fmt::format(".SH EXAMPLES\n.EX\n{}\n.EE\n", roff(examples));
-  return with_version(page + fmt::format(".SH SEE ALSO\n.BR {} (1)\n", program.name));
+  return page + fmt::format(".SH SEE ALSO\n.BR {} (1)\n", program.name);
 }
 
 // The program, its verbs and what is below them.
@@ -319,15 +313,9 @@ std::string fish_quoted(const std::string& text) {
 
 // True where the words typed so far end at this verb.
 std::string fish_condition(const Documented& verb) {
-  std::string condition;
-  std::string rest = verb.path;
-  while (!rest.empty()) {
-    const std::size_t end = std::min(rest.find(' '), rest.size());
-    condition += (condition.empty() ? "" : "; and ") +
-                 fmt::format("__fish_seen_subcommand_from {}", rest.substr(0, end));
-    rest.erase(0, end + 1);
-  }
   if (verb.path.empty()) return "__fish_use_subcommand";
+  std::string condition = "__fish_seen_subcommand_from " +
+                          substituted(verb.path, {{' ', "; and __fish_seen_subcommand_from "}});
   const std::vector<std::string> below = names_below(verb);
   if (!below.empty())
     condition += fmt::format("; and not __fish_seen_subcommand_from {}", fmt::join(below, " "));
@@ -397,9 +385,7 @@ std::string zsh_names(const Documented& verb) {
 }
 
 std::string zsh_function(const std::string& path) {
-  std::string name = "_tabane";
-  for (const char c : path.empty() ? "" : " " + path) name += c == ' ' ? '_' : c;
-  return name;
+  return path.empty() ? "_tabane" : "_tabane_" + substituted(path, {{' ', "_"}});
 }
 
 std::string zsh_positionals(const Documented& verb) {

@@ -7,6 +7,7 @@
 #include <cctype>
 #include <cstdlib>
 #include <numeric>
+#include <ranges>
 #include <set>
 #include <sstream>
 #include <utility>
@@ -80,10 +81,8 @@ std::pair<std::string_view, std::size_t> beginning(std::string_view line, std::s
 std::vector<std::string> wrapped_lines(std::string_view text, std::size_t first, std::size_t rest) {
   std::vector<std::string> lines = {""};
   std::size_t room = std::max<std::size_t>(first, 1);
-  while (!text.empty()) {
-    const std::size_t end = std::min(text.find(' '), text.size());
-    std::string_view word = text.substr(0, end);
-    text.remove_prefix(std::min(end + 1, text.size()));
+  for (const auto& part : std::views::split(text, ' ')) {
+    std::string_view word(part.begin(), part.end());
     if (word.empty()) continue;
     const std::size_t blank = lines.back().empty() ? 0 : 1;
     if (blank == 1 && display_width(word) >= room) {
@@ -167,11 +166,8 @@ struct Column {
 
 std::size_t longest_word(std::string_view text) {
   std::size_t longest = 0;
-  while (!text.empty()) {
-    const std::size_t end = std::min(text.find(' '), text.size());
-    longest = std::max(longest, display_width(text.substr(0, end)));
-    text.remove_prefix(std::min(end + 1, text.size()));
-  }
+  for (const auto& word : std::views::split(text, ' '))
+    longest = std::max(longest, display_width({word.begin(), word.end()}));
   return longest;
 }
 

@@ -6,10 +6,11 @@
 #include <algorithm>
 #include <chrono>
 #include <cmath>
+#include <condition_variable>
 #include <csignal>
 #include <cstdint>
 #include <cstdio>
-#include <utility>
+#include <mutex>
 
 #include "tabane/core/clock.h"
 #include "tabane/program/layout.h"
@@ -83,32 +84,22 @@ void ProgressLine::clear() {
   drawn_ = false;
 }
 
-AwaitedLine::AwaitedLine(std::string what, bool on, int silent_seconds) : what_(std::move(what)) {
-  if (on && isatty(STDERR_FILENO) == 1)
-    thread_ = std::thread([this, silent_seconds] { show(silent_seconds); });
-}
-
-AwaitedLine::~AwaitedLine() {
-  if (!thread_.joinable()) return;
-  {
-    const std::lock_guard lock(mutex_);
-    ended_ = true;
-  }
-  end_.notify_one();
-  thread_.join();
-}
-
-void AwaitedLine::show(int silent_seconds) {
-  std::unique_lock lock(mutex_);
-  const auto begin = std::chrono::steady_clock::now();
-  for (int seconds = silent_seconds;; ++seconds) {
-    const auto next = begin + std::chrono::seconds(seconds);
-    if (end_.wait_until(lock, next, [this] { return ended_; })) {
-      if (seconds > silent_seconds) draw_line("");
-      return;
+AwaitedLine::AwaitedLine(const std::string& what, bool on, int silent_seconds) {
+  if (!on || isatty(STDERR_FILENO) != 1) return;
+  thread_ = std::jthread([=](const std::stop_token& stop) {
+    std::mutex mutex;
+    std::unique_lock lock(mutex);
+    std::condition_variable_any stopped;
+    const auto begin = std::chrono::steady_clock::now();
+    for (int seconds = silent_seconds;; ++seconds) {
+      stopped.wait_until(lock, stop, begin + std::chrono::seconds(seconds), [] { return false; });
+      if (stop.stop_requested()) {
+        if (seconds > silent_seconds) draw_line("");
+        return;
+      }
+      draw_line(cut_to_width(fmt::format("{} ({} s)", what, seconds), columns_for_a_line()));
     }
-    draw_line(cut_to_width(fmt::format("{} ({} s)", what_, seconds), columns_for_a_line()));
-  }
+  });
 }
 
 StopOnSignal::StopOnSignal() {

@@ -1,9 +1,7 @@
 // A progress line on a terminal, and Ctrl-C as a request to stop rather than a death.
 #pragma once
 
-#include <condition_variable>
 #include <cstddef>
-#include <mutex>
 #include <string>
 #include <thread>
 
@@ -38,19 +36,10 @@ class ProgressLine {
 class AwaitedLine {
  public:
   // on: otherwise it shows nothing.
-  AwaitedLine(std::string what, bool on, int silent_seconds = 2);
-  ~AwaitedLine();
-  AwaitedLine(const AwaitedLine&) = delete;
-  AwaitedLine& operator=(const AwaitedLine&) = delete;
+  AwaitedLine(const std::string& what, bool on, int silent_seconds = 2);
 
  private:
-  void show(int silent_seconds);
-
-  std::string what_;
-  bool ended_ = false;
-  std::mutex mutex_;
-  std::condition_variable end_;
-  std::thread thread_;
+  std::jthread thread_;
 };
 
 // Turns the first Ctrl-C (SIGINT, SIGTERM) into a flag for a scope; the next one that does not come

@@ -177,19 +177,8 @@ class Products {
         rates.push_back(cost.product_operations / cost.product_seconds / peak);
       }
     });
-    tell(name, "of the time", shares, 0.5);
-    tell(name, "of the measured peak of one core", rates, 0.85);
-  }
-
-  void tell(const std::string& question, const std::string& figure,
-            const std::vector<double>& samples, double least) {
-    panel_.tell({.question = question,
-                 .unit = "share",
-                 .figure = figure,
-                 .value = core::median(samples),
-                 .limit = least,
-                 .at_least = true,
-                 .samples = samples});
+    panel_.tell(name, "share", "of the time", shares, {0.5, true});
+    panel_.tell(name, "share", "of the measured peak of one core", rates, {0.85, true});
   }
 
   // The smallest n from which on residues are faster than the triple loop.
@@ -210,12 +199,8 @@ class Products {
       if (core::median(ratios) < 1) break;
       smallest = n;
     }
-    panel_.tell({.question = name,
-                 .unit = "rows",
-                 .figure = "smallest n where residues beat MPFR's triple loop",
-                 .value = smallest,
-                 .limit = 24,
-                 .samples = {smallest}});
+    panel_.tell(name, "rows", "smallest n where residues beat MPFR's triple loop", {smallest},
+                {24});
   }
 
   Panel& panel_;

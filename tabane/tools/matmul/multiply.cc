@@ -48,23 +48,19 @@ class IntegerLoop {
       : rows_(plan.rows.size()), columns_(plan.columns.size()), parts_(operands.parts) {
     const TermGroup& group = plan.groups[0];
     std::vector<mp_limb_t> integer;
-    const auto read = [&](Integers& integers, bool a, std::int64_t width,
-                          const std::vector<int>& numbers) {
+    const auto read = [&](Integers& integers, Factor side, std::int64_t width,
+                          const std::vector<int>& lines) {
       integers.limbs = limbs_for(width);
       integers.terms = group.terms.index.size();
       integer.resize(integers.limbs + 1);
-      const std::size_t count = static_cast<std::size_t>(parts_) * numbers.size() * integers.terms;
+      const std::size_t count = static_cast<std::size_t>(parts_) * lines.size() * integers.terms;
       integers.magnitudes.reserve(count * integers.limbs);
       integers.signs.reserve(count);
       for (int part = 0; part < parts_; ++part) {
-        const View& matrix = (a ? operands.a : operands.b)[part];
-        for (const int number : numbers) {
-          const std::int64_t low = (a ? group.a : group.b)[number].low;
+        for (const int line : lines) {
           for (std::size_t t = 0; t < integers.terms; ++t) {
-            const int k = group.terms.index[t];
-            const std::int64_t shift = group.terms.shift[t];
-            const mpfr_srcptr x = a ? matrix.at(number, k) : matrix.at(k, number);
-            to_integer(x, a ? low - shift : low + shift, integer);
+            const mpfr_srcptr x = operands.at(side, part, line, group.terms.index[t]);
+            to_integer(x, group.low(side, line, t), integer);
             integers.magnitudes.insert(integers.magnitudes.end(), integer.begin(),
                                        integer.end() - 1);
             integers.signs.push_back(mpfr_zero_p(x) ? 0 : mpfr_signbit(x) != 0 ? -1 : 1);
@@ -72,8 +68,8 @@ class IntegerLoop {
         }
       }
     };
-    read(a_, true, group.a_width, plan.rows);
-    read(b_, false, group.b_width, plan.columns);
+    read(a_, Factor::a, group.a_width, plan.rows);
+    read(b_, Factor::b, group.b_width, plan.columns);
   }
 
   // Returns a part (Operands) of the element in the plan's row r and column c, in two's complement.

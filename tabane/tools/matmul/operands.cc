@@ -97,29 +97,6 @@ void round_to(mpfr_ptr result, const SignedLimbs& value, WideExponent shift, mpf
   shift_into_range(result, ternary, shift, rounding, range);
 }
 
-namespace {
-
-constexpr std::int64_t kNoBit = std::numeric_limits<std::int64_t>::max();
-
-ExponentSpan nothing_seen() { return {kNoBit, -kNoBit, true}; }
-
-void see(ExponentSpan& span, mpfr_srcptr x, std::int64_t shift) {
-  if (mpfr_regular_p(x)) {
-    span.low = std::min(span.low, lowest_bit(x) + shift);
-    span.high = std::max<std::int64_t>(span.high, mpfr_get_exp(x) + shift);
-  } else if (!mpfr_zero_p(x)) {
-    span.finite = false;
-  }
-}
-
-void close(std::vector<ExponentSpan>& spans) {
-  for (ExponentSpan& span : spans) {
-    if (span.low == kNoBit) span.low = span.high = 0;
-  }
-}
-
-}  // namespace
-
 void Operands::append_row(int i, int part, std::vector<__mpfr_struct>& x) const {
   for (int p = 0; p < parts; ++p) {
     for (int k = 0; k < terms(); ++k) {
@@ -142,6 +119,9 @@ ShiftedTerms all_terms(int count) {
   return terms;
 }
 
+namespace {
+
+// The lowest set bit of a regular number, as an exponent.
 std::int64_t lowest_bit(mpfr_srcptr x) {
   const auto* const limbs = static_cast<const mp_limb_t*>(mpfr_custom_get_significand(x));
   const std::int64_t count = (mpfr_get_prec(x) + GMP_NUMB_BITS - 1) / GMP_NUMB_BITS;
@@ -150,32 +130,25 @@ std::int64_t lowest_bit(mpfr_srcptr x) {
   return mpfr_get_exp(x) - GMP_NUMB_BITS * (count - zeros) + std::countr_zero(limbs[zeros]);
 }
 
-std::vector<ExponentSpan> spans_of_a(const Operands& operands, const ShiftedTerms& terms) {
-  std::vector<ExponentSpan> spans(operands.rows(), nothing_seen());
-  for (int part = 0; part < operands.parts; ++part) {
-    const View& a = operands.a[part];
-    for (int i = 0; i < a.rows(); ++i) {
-      ExponentSpan& span = spans[i];
-      for (std::size_t t = 0; t < terms.index.size(); ++t) {
-        see(span, a.at(i, terms.index[t]), terms.shift[t]);
-      }
-    }
-  }
-  close(spans);
-  return spans;
-}
+}  // namespace
 
-std::vector<ExponentSpan> spans_of_b(const Operands& operands, const ShiftedTerms& terms) {
-  std::vector<ExponentSpan> spans(operands.columns(), nothing_seen());
-  for (int part = 0; part < operands.parts; ++part) {
-    const View& b = operands.b[part];
-    for (std::size_t t = 0; t < terms.index.size(); ++t) {
-      for (int j = 0; j < b.columns(); ++j) {
-        see(spans[j], b.at(terms.index[t], j), -terms.shift[t]);
-      }
+std::vector<ExponentSpan> spans_of(Factor side, const Operands& operands,
+                                   const ShiftedTerms& terms) {
+  constexpr std::int64_t kNoBit = std::numeric_limits<std::int64_t>::max();
+  std::vector<ExponentSpan> spans(operands.lines(side), {kNoBit, -kNoBit, true});
+  operands.for_each(side, terms.index, [&](int line, int t, mpfr_srcptr x) {
+    ExponentSpan& span = spans[line];
+    const std::int64_t shift = side == Factor::a ? terms.shift[t] : -terms.shift[t];
+    if (mpfr_regular_p(x)) {
+      span.low = std::min(span.low, lowest_bit(x) + shift);
+      span.high = std::max<std::int64_t>(span.high, mpfr_get_exp(x) + shift);
+    } else if (!mpfr_zero_p(x)) {
+      span.finite = false;
     }
+  });
+  for (ExponentSpan& span : spans) {
+    if (span.low == kNoBit) span.low = span.high = 0;
   }
-  close(spans);
   return spans;
 }
 

@@ -95,6 +95,9 @@ class View {
   IndexRange rows_, columns_;
 };
 
+// The operands, of which the rows of a and the columns of b are called lines here.
+enum class Factor { a, b };
+
 // Real matrices, or the real and imaginary parts of complex ones.
 struct Operands {
   std::array<View, 2> a{}, b{};
@@ -103,6 +106,24 @@ struct Operands {
   int rows() const { return a[0].rows(); }
   int columns() const { return b[0].columns(); }
   int terms() const { return a[0].columns(); }
+  int lines(Factor side) const { return side == Factor::a ? rows() : columns(); }
+  mpfr_srcptr at(Factor side, int part, int line, int term) const {
+    return side == Factor::a ? a[part].at(line, term) : b[part].at(term, line);
+  }
+  // Calls f(line, t, x) for the numbers x of a side in terms[t], in their order in memory.
+  template <class F>
+  void for_each(Factor side, const std::vector<int>& terms, const F& f) const {
+    const auto count = static_cast<int>(terms.size());
+    const bool by_line = side == Factor::a;
+    for (int part = 0; part < parts; ++part) {
+      for (int i = 0; i < (by_line ? lines(side) : count); ++i) {
+        for (int j = 0; j < (by_line ? count : lines(side)); ++j) {
+          const int line = by_line ? i : j, t = by_line ? j : i;
+          f(line, t, at(side, part, line, terms[t]));
+        }
+      }
+    }
+  }
   // The widest significand of a or b.
   mpfr_prec_t bits_of(const std::array<View, 2>& side) const {
     return std::max(side[0].bits(), side[parts - 1].bits());
@@ -130,12 +151,9 @@ struct ShiftedTerms {
 };
 ShiftedTerms all_terms(int count);
 
-// Returns the lowest set bit of a number that is neither zero nor infinite nor NaN, as an exponent.
-std::int64_t lowest_bit(mpfr_srcptr x);
-
-// Return the spans by row of a; by column of b. cost: one look at each element.
-std::vector<ExponentSpan> spans_of_a(const Operands& operands, const ShiftedTerms& terms);
-std::vector<ExponentSpan> spans_of_b(const Operands& operands, const ShiftedTerms& terms);
+// Returns the spans by line. cost: one look at each element.
+std::vector<ExponentSpan> spans_of(Factor side, const Operands& operands,
+                                   const ShiftedTerms& terms);
 
 // Returns whether an exact zero, the sum of these products, is -0.
 bool zero_is_negative(const std::vector<__mpfr_struct>& x, const std::vector<__mpfr_struct>& y,

@@ -195,8 +195,8 @@ class Planner {
 
 TermGroup make_group(const Operands& operands, ShiftedTerms terms) {
   TermGroup group{std::move(terms), {}, {}};
-  group.a = spans_of_a(operands, group.terms);
-  group.b = spans_of_b(operands, group.terms);
+  group.a = spans_of(Factor::a, operands, group.terms);
+  group.b = spans_of(Factor::b, operands, group.terms);
   return group;
 }
 
@@ -211,20 +211,12 @@ constexpr std::int64_t kNone = std::numeric_limits<std::int64_t>::min() / 4;
 Grading grading_of(const Operands& operands, const TermGroup& all) {
   const auto terms = static_cast<std::size_t>(operands.terms());
   Grading grading{std::vector<std::int64_t>(terms, kNone), std::vector<std::int64_t>(terms, kNone)};
-  const auto see = [](std::int64_t& most, mpfr_srcptr x, const ExponentSpan& span) {
-    if (mpfr_regular_p(x)) most = std::max<std::int64_t>(most, mpfr_get_exp(x) - span.high);
-  };
-  for (int part = 0; part < operands.parts; ++part) {
-    const View& a = operands.a[part];
-    const View& b = operands.b[part];
-    for (std::size_t t = 0; t < terms; ++t) {
-      for (int i = 0; i < a.rows(); ++i) {
-        see(grading.a[t], a.at(i, static_cast<int>(t)), all.a[i]);
-      }
-      for (int j = 0; j < b.columns(); ++j) {
-        see(grading.b[t], b.at(static_cast<int>(t), j), all.b[j]);
-      }
-    }
+  for (const Factor side : {Factor::a, Factor::b}) {
+    std::vector<std::int64_t>& most = side == Factor::a ? grading.a : grading.b;
+    operands.for_each(side, all.terms.index, [&](int line, int t, mpfr_srcptr x) {
+      if (!mpfr_regular_p(x)) return;
+      most[t] = std::max<std::int64_t>(most[t], mpfr_get_exp(x) - all.spans(side)[line].high);
+    });
   }
   return grading;
 }

@@ -16,6 +16,12 @@ struct TermGroup {
   ShiftedTerms terms;
   std::vector<ExponentSpan> a, b;         // by row of a, by column of b
   std::int64_t a_width = 0, b_width = 0;  // of those that are no outliers
+
+  const std::vector<ExponentSpan>& spans(Factor side) const { return side == Factor::a ? a : b; }
+  // The number in term t of a line is an integer times 2^low.
+  std::int64_t low(Factor side, int line, std::size_t t) const {
+    return side == Factor::a ? a[line].low - terms.shift[t] : b[line].low + terms.shift[t];
+  }
 };
 
 struct ProductPlan {

@@ -15,7 +15,7 @@ TEST(MpPlan, MakesIntegersNoWiderThanTheirSetBits) {
   mpfr_set_ui(a.at(0, 0), 5, MPFR_RNDN);  // 101
   mpfr_set_d(a.at(0, 1), -0.25, MPFR_RNDN);
   const Operands operands{{a}, {a}, 1};
-  const std::vector<ExponentSpan> spans = spans_of_a(operands, all_terms(3));
+  const std::vector<ExponentSpan> spans = spans_of(Factor::a, operands, all_terms(3));
   EXPECT_EQ(spans[0].low, -2);
   EXPECT_EQ(spans[0].high, 3);
   EXPECT_TRUE(spans[0].finite);

@@ -185,8 +185,8 @@ class ResidueProduct {
     const TermGroup& group = plan_.groups[g];
     const Moduli& moduli = moduli_[g];
     GroupOperands operands{moduli,
-                           {Residues::Factor::a, operands_, group, moduli, a_values_.data()},
-                           {Residues::Factor::b, operands_, group, moduli, b_values_.data()},
+                           {Factor::a, operands_, group, moduli, a_values_.data()},
+                           {Factor::b, operands_, group, moduli, b_values_.data()},
                            static_cast<int>(group.terms.index.size()),
                            g};
     const std::vector<Tile> tiles = tiles_of_block();

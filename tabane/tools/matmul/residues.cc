@@ -218,18 +218,14 @@ void Residues::fill(std::span<const int> numbers, IndexRange some_primes, int th
 }
 
 void Residues::read_digits(int part, std::size_t first, std::size_t count, Scratch& scratch) const {
-  const View& matrix = side(part);
   const bool a = side_ == Factor::a;
   const std::size_t inner = a ? terms() : numbers_.size();
   std::size_t outer_at = first / inner, inner_at = first % inner;
   for (std::size_t e = 0; e < count; ++e) {
-    const std::size_t term = a ? inner_at : outer_at;
-    const int number = numbers_[a ? outer_at : inner_at];
-    const int k = group_.terms.index[term];
-    const std::int64_t shift = group_.terms.shift[term];
-    const ExponentSpan& span = (a ? group_.a : group_.b)[number];
-    scratch.numbers[e] = significand_of(a ? matrix.at(number, k) : matrix.at(k, number),
-                                        a ? span.low - shift : span.low + shift);
+    const std::size_t t = a ? inner_at : outer_at;
+    const int line = numbers_[a ? outer_at : inner_at];
+    scratch.numbers[e] = significand_of(operands_.at(side_, part, line, group_.terms.index[t]),
+                                        group_.low(side_, line, t));
     if (++inner_at == inner) {
       inner_at = 0;
       ++outer_at;

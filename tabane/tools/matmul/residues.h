@@ -144,8 +144,6 @@ class Rebuild {
 // both parts, which the third product needs.
 class Residues {
  public:
-  enum class Factor { a, b };
-
   // values: room for `planes` x primes x terms x lines numbers of what is filled in.
   Residues(Factor side, const Operands& operands, const TermGroup& group, const Moduli& moduli,
            double* values);

@@ -24,23 +24,6 @@ namespace {
 
 constexpr int kCores = 2;
 
-struct Goal {
-  double limit = 0;  // 0: none
-  bool at_least = false;
-};
-
-void tell(Panel& panel, const std::string& question, const char* unit, const char* figure,
-          std::vector<double> samples, const Goal& goal = {}) {
-  lab::Comparison told{.question = question,
-                       .unit = unit,
-                       .figure = figure,
-                       .value = core::median(samples),
-                       .at_least = goal.at_least,
-                       .samples = std::move(samples)};
-  if (goal.limit > 0) told.limit = goal.limit;
-  panel.tell(std::move(told));
-}
-
 class FhePairs {
  public:
   explicit FhePairs(Panel& panel) : panel_(panel) {}
@@ -143,16 +126,17 @@ class FhePairs {
   }
 
   void tell_whole(const std::vector<Run>& runs) {
-    const auto figure = [&](const char* unit, const char* name, double limit, double Run::*member) {
-      tell(panel_, kWhole, unit, name, each(runs, [&](const Run& run) { return run.*member; }),
-           {limit});
+    const auto figure = [&](const char* unit, const char* name, const Goal& goal,
+                            double Run::*member) {
+      const auto value = [&](const Run& run) { return run.*member; };
+      panel_.tell(kWhole, unit, name, each(runs, value), goal);
     };
-    figure("s", "counting, single items too", 5, &Run::count_s);
-    figure("s", "all, from the file to the itemsets", 60, &Run::all_s);
-    figure("s", "keys", 0, &Run::key_s);
-    figure("s", "encryption", 0, &Run::encrypt_s);
-    figure("s", "decryption", 0, &Run::decrypt_s);
-    figure("B", "memory at its peak", 2e9, &Run::peak_bytes);
+    figure("s", "counting, single items too", {5}, &Run::count_s);
+    figure("s", "all, from the file to the itemsets", {60}, &Run::all_s);
+    figure("s", "keys", {}, &Run::key_s);
+    figure("s", "encryption", {}, &Run::encrypt_s);
+    figure("s", "decryption", {}, &Run::decrypt_s);
+    figure("B", "memory at its peak", {2e9}, &Run::peak_bytes);
   }
 
   // The model: a product reads both of its ciphertexts, 2 x 2 x primes x N words. A program that
@@ -165,9 +149,9 @@ class FhePairs {
           run.database_bytes / (run.blocks * static_cast<double>(problem_.items));
       return 2 * ciphertext * run.products / run.count_s;
     };
-    tell(panel_, kShare, "B/s", "read by products: two ciphertexts each", each(runs, operands));
-    tell(panel_, kShare, "B/s", "read from memory: the database once",
-         each(runs, [](const Run& run) { return run.database_bytes / run.count_s; }));
+    panel_.tell(kShare, "B/s", "read by products: two ciphertexts each", each(runs, operands));
+    panel_.tell(kShare, "B/s", "read from memory: the database once",
+                each(runs, [](const Run& run) { return run.database_bytes / run.count_s; }));
     share("share of the memory's bandwidth", runs, operands, &Bandwidths::dram);
     share("share of the L3 cache's bandwidth", runs, operands, &Bandwidths::l3);
   }
@@ -179,7 +163,7 @@ class FhePairs {
     for (std::size_t i = 0; i < runs.size(); ++i) {
       if (limits_[i].*level > 0) shares.push_back(rate(runs[i]) / (limits_[i].*level));
     }
-    if (!shares.empty()) tell(panel_, kShare, "share", name, shares, {0.6, true});
+    if (!shares.empty()) panel_.tell(kShare, "share", name, shares, {0.6, true});
   }
 
   Panel& panel_;
@@ -217,7 +201,7 @@ class Fhe {
     std::vector<double> samples =
         core::measure(figure, std::move(work), panel_.settings().measure).samples;
     for (double& sample : samples) sample = value(sample);
-    tell(panel_, question, unit, figure, std::move(samples), goal);
+    panel_.tell(question, unit, figure, std::move(samples), goal);
   }
 
   void transform() {
@@ -254,7 +238,8 @@ class Fhe {
     const bool compared = degree == 8192;
     measure(
         question, "ms", compared ? "one by one; SEAL, BGV: 0.265" : "one by one",
-        {compared ? limit : 0}, [](double seconds) { return 1e3 * seconds; }, core::repeat([&] {
+        compared ? Goal{limit} : Goal{}, [](double seconds) { return 1e3 * seconds; },
+        core::repeat([&] {
           sum.add_product(a[next % 8], b[next % 8]);
           ++next;
         }));

@@ -21,8 +21,7 @@ PublicKeys Client::public_keys() const {
                   .evaluation = {},
                   .context = context()};
   if (context()->parameters().has_special_prime()) {
-    keys.evaluation = bgv::EvaluationKeys::generate(
-        key_, {.relinearisation = true, .rotations = spec_.hide_slots});
+    keys.evaluation = bgv::EvaluationKeys::generate(key_, spec_.hide_slots);
   }
   return keys;
 }

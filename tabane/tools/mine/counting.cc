@@ -4,8 +4,6 @@
 
 #include <algorithm>
 
-#include "tabane/core/error.h"
-
 namespace tabane::mine {
 namespace {
 
@@ -80,45 +78,17 @@ std::shared_ptr<WorkerSums> SumsByWorker::of_this_worker() {
   return own;
 }
 
-CandidateSums combined(CandidateSums a, CandidateSums b, const bgv::Evaluator& evaluator) {
-  if (b.running && b.running != a.running) {
-    if (a.running) {
-      for (std::size_t i = 0; i < a.running->running.size(); ++i) {
-        bgv::ProductSum& other = b.running->running[i];
-        if (!other.empty()) a.running->running[i].add(other);
-        other.clear();
-      }
-      a.running->work += std::exchange(b.running->work, {});
-    } else {
-      a.running = b.running;
-    }
+CandidateSums combined(CandidateSums a, CandidateSums b) {
+  WorkerSums& sums = *a.running;
+  for (const auto& [candidate, sum] : b.finished) sums.running[candidate].add(sum);
+  sums.work += b.work;
+  if (!b.running || b.running == a.running) return a;
+  for (std::size_t i = 0; i < sums.running.size(); ++i) {
+    sums.running[i].add(b.running->running[i]);
+    b.running->running[i].clear();
   }
-  for (auto& [candidate, ciphertext] : b.finished) {
-    const auto [at, is_new] = a.finished.try_emplace(candidate, std::move(ciphertext));
-    if (!is_new) evaluator.add_in_place(at->second, ciphertext);
-  }
-  a.work += b.work;
+  sums.work += std::exchange(b.running->work, {});
   return a;
-}
-
-std::vector<bgv::Ciphertext> finished(CandidateSums sums, std::size_t candidates,
-                                      const bgv::Evaluator& evaluator) {
-  std::vector<bgv::Ciphertext> all;
-  all.reserve(candidates);
-  for (std::size_t i = 0; i < candidates; ++i) {
-    const auto there = sums.finished.find(i);
-    const bool runs = sums.running && !sums.running->running[i].empty();
-    if (!runs && there == sums.finished.end()) {
-      throw core::Error("a candidate was not counted");
-    }
-    if (!runs) {
-      all.push_back(std::move(there->second));
-      continue;
-    }
-    all.push_back(sums.running->running[i].finish());
-    if (there != sums.finished.end()) evaluator.add_in_place(all.back(), there->second);
-  }
-  return all;
 }
 
 }  // namespace tabane::mine
@@ -129,19 +99,15 @@ using mine::CandidateSums;
 namespace bgv = mine::bgv;
 using mine::Work;
 
+// In a child process, which has no sums of others.
 void Serialiser<CandidateSums>::put(Bytes& out, const CandidateSums& value) {
-  std::map<std::uint64_t, bgv::Ciphertext> finished = value.finished;
-  Work work = value.work;
-  if (value.running) {
-    // This is a child process, which has no sums of others.
-    for (std::size_t i = 0; i < value.running->running.size(); ++i) {
-      const auto& sum = value.running->running[i];
-      if (!sum.empty()) finished.emplace(i, sum.finish());
-    }
-    work += value.running->work;
+  std::map<std::uint64_t, bgv::Ciphertext> finished;
+  for (std::size_t i = 0; i < value.running->running.size(); ++i) {
+    const auto& sum = value.running->running[i];
+    if (!sum.empty()) finished.emplace(i, sum.finish());
   }
   put_value(out, finished);
-  put_value(out, work);
+  put_value(out, value.running->work);
 }
 
 CandidateSums Serialiser<CandidateSums>::get(Reader& in) {

@@ -111,11 +111,9 @@ struct WorkerSums {
 // The result of tasks. All tasks of a worker of this process share one WorkerSums, so that nothing
 // has to be merged between them; other processes send finished sums.
 struct CandidateSums {
-  std::shared_ptr<WorkerSums> running;
-  std::map<std::uint64_t, bgv::Ciphertext> finished;  // by candidate
-  Work work;                                          // of `finished`
-
-  bool empty() const { return !running && finished.empty(); }
+  std::shared_ptr<WorkerSums> running;                     // null: of another process
+  std::map<std::uint64_t, bgv::Ciphertext> finished = {};  // then by candidate
+  Work work = {};                                          // of `finished`
 };
 
 // Gives each thread of each process its own sums. A forked process leaves those of its parent
@@ -135,12 +133,8 @@ class SumsByWorker {
   std::map<std::pair<int, std::thread::id>, std::shared_ptr<WorkerSums>> sums_;
 };
 
-// Returns the sums of both.
-CandidateSums combined(CandidateSums a, CandidateSums b, const bgv::Evaluator& evaluator);
-
-// Returns ciphertexts of three components, by candidate. throws: core::Error if one has no sum.
-std::vector<bgv::Ciphertext> finished(CandidateSums sums, std::size_t candidates,
-                                      const bgv::Evaluator& evaluator);
+// Returns the sums of both. a: of this process.
+CandidateSums combined(CandidateSums a, CandidateSums b);
 
 }  // namespace tabane::mine
 

@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "tabane/core/error.h"
+#include "tabane/core/output_file.h"
 #include "tabane/core/units.h"
 #include "tabane/tools/mine/client.h"
 #include "tabane/tools/mine/files.h"
@@ -216,18 +217,18 @@ DatabaseHead write_database(const std::filesystem::path& path, const Client& cli
                           .blocks = blocks_of(bitmaps.transactions(), parameters.slots()),
                           .record_bytes = record_bytes_of(parameters)};
   const std::size_t records = head.items * head.blocks;
-  OutputStream out(path, 0666);
-  out.write(framed(FileKind::database, bytes_of(head)));
   const std::size_t at_once = std::max<std::size_t>(kRecordsAtOnceBytes / head.record_bytes, 1);
-  for (std::size_t begin = 0; begin < records; begin += at_once) {
-    const auto some =
-        threads.map<std::string>(std::min(at_once, records - begin), [&](std::size_t i) {
-          const std::size_t record = begin + i;
-          return record_of(client.encrypt(bitmaps, record % head.items, record / head.items));
-        });
-    for (const std::string& one : some) out.write(one);
-  }
-  out.finish();
+  core::write_output(path, [&](const auto& put) {
+    put(framed(FileKind::database, bytes_of(head)));
+    for (std::size_t begin = 0; begin < records; begin += at_once) {
+      const auto some =
+          threads.map<std::string>(std::min(at_once, records - begin), [&](std::size_t i) {
+            const std::size_t record = begin + i;
+            return record_of(client.encrypt(bitmaps, record % head.items, record / head.items));
+          });
+      for (const std::string& one : some) put(one);
+    }
+  });
   return head;
 }
 

@@ -15,31 +15,6 @@
 
 namespace tabane::mine {
 
-OutputStream::OutputStream(const std::filesystem::path& path, mode_t mode, Replace replace)
-    : shown_(path == "-" ? "standard output" : path.string()), replace_(replace) {
-  const core::OutputPath place =
-      path == "-" ? core::standard_output() : core::follow_output_path(path);
-  if (place.stream) {
-    stream_ = core::open_stream(place);
-    return;
-  }
-  if (replace == Replace::no && place.exists) throw core::SystemError("open", shown_, EEXIST);
-  folder_ = core::open_parent(place.path, shown_);
-  file_.emplace(folder_.get(), place.path.filename(), mode, shown_);
-}
-
-void OutputStream::write(std::string_view bytes) {
-  core::write_all(file_ ? file_->fd() : stream_.get(), bytes.data(), bytes.size(), shown_);
-}
-
-void OutputStream::finish() {
-  if (file_) {
-    file_->rename(replace_ == Replace::yes);
-  } else {
-    stream_.close(shown_);
-  }
-}
-
 namespace {
 
 // The client's memory has the names of items since version 2.
@@ -149,9 +124,14 @@ void write_framed(const std::filesystem::path& path, FileKind kind,
                   std::span<const std::byte> content, mode_t mode, Replace replace) {
   std::string bytes = framed(kind, content);
   const crypto::WipedAtEnd end(bytes);
-  OutputStream out(path, mode, replace);
-  out.write(bytes);
-  out.finish();
+  const core::OutputPath place = core::follow_output_path(path);
+  if (replace == Replace::no && place.exists) {
+    throw core::SystemError("open", path.string(), EEXIST);
+  }
+  const core::Descriptor folder = core::open_parent(place.path, path.string());
+  core::TemporaryFile file(folder.get(), place.path.filename(), mode, path.string());
+  core::write_all(file.fd(), bytes.data(), bytes.size(), path.string());
+  file.rename(replace == Replace::yes);
 }
 
 team::Bytes read_framed(const std::filesystem::path& path, FileKind kind) {

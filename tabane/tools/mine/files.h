@@ -1,5 +1,4 @@
-// Files of mining: written piece by piece, and framed so that damage is found before anything is
-// used.
+// Files of mining: framed so that damage is found before anything is used.
 #pragma once
 
 #include <sys/types.h>
@@ -7,44 +6,17 @@
 #include <cstddef>
 #include <cstdint>
 #include <filesystem>
-#include <optional>
 #include <span>
 #include <stdexcept>
 #include <string>
 #include <string_view>
 
 #include "tabane/core/file.h"
-#include "tabane/core/temporary_file.h"
 #include "tabane/crypto/sha256.h"
 #include "tabane/team/serialiser.h"
 
 namespace tabane::mine {
 
-enum class Replace { yes, no };
-
-// A file that is written piece by piece, or a pipe or device, which is written to directly. Unlike
-// core::write_output() it never holds everything.
-class OutputStream {
- public:
-  // path: "-" is stdout. mode: permissions of a new file. throws: core::SystemError naming the
-  // file, also (EEXIST) if it exists and must not be replaced.
-  OutputStream(const std::filesystem::path& path, mode_t mode, Replace replace = Replace::yes);
-  OutputStream(OutputStream&&) = delete;
-  OutputStream& operator=(OutputStream&&) = delete;
-
-  void write(std::string_view bytes);
-  // Gives the file its name. throws: as write().
-  void finish();
-
- private:
-  std::string shown_;
-  core::Descriptor folder_, stream_;
-  std::optional<core::TemporaryFile> file_;
-  Replace replace_;
-};
-
-// ---- framed files ----
-//
 // The steps of mining leave each other frames, whose numbers are little-endian:
 //
 //   magic "tabanemn" | kind, version: u32 | bytes of the content: u64 | content | SHA-256 of all
@@ -53,7 +25,10 @@ class OutputStream {
 
 enum class FileKind : std::uint32_t { secret_key = 1, public_keys, database, state, query, answer };
 
-// throws: core::SystemError naming the file. mode: permissions of a new file.
+enum class Replace { yes, no };
+
+// throws: core::SystemError naming the file, also (EEXIST) if it exists and must not be replaced.
+// mode: permissions of the file, which appears only when it is whole.
 void write_framed(const std::filesystem::path& path, FileKind kind,
                   std::span<const std::byte> content, mode_t mode, Replace replace);
 

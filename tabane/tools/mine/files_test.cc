@@ -5,47 +5,34 @@
 
 #include "tabane/core/error.h"
 #include "tabane/core/files_test.h"
+#include "tabane/core/temporary_file.h"
 
 namespace tabane::mine {
 namespace {
-
-TEST(OutputStream, IsThereOnceItIsWhole) {
-  const core::ScratchFolder folder("output-stream");
-  const std::string large(3 << 20, 'x');
-  {
-    OutputStream out(folder / "whole", 0600);
-    out.write("first ");
-    out.write(large);
-    out.write(" last");
-    EXPECT_FALSE(std::filesystem::exists(folder / "whole"));
-    out.finish();
-  }
-  EXPECT_EQ(core::read_file(folder / "whole"), "first " + large + " last");
-  struct stat seen {};
-  ASSERT_EQ(::stat((folder / "whole").c_str(), &seen), 0);
-  EXPECT_EQ(seen.st_mode & 0777, 0600);
-}
-
-TEST(OutputStream, ThatIsNotFinishedLeavesNothing) {
-  const core::ScratchFolder folder("output-stream");
-  { OutputStream(folder / "half", 0666).write("half"); }
-  EXPECT_TRUE(core::names_in(folder.path()).empty());
-}
-
-TEST(OutputStream, ReplacesOnlyWhereItMay) {
-  const core::ScratchFolder folder("output-stream");
-  core::write_file(folder / "there", "old");
-  EXPECT_THROW(OutputStream(folder / "there", 0666, Replace::no), core::SystemError);
-  OutputStream out(folder / "there", 0666);
-  out.write("new");
-  out.finish();
-  EXPECT_EQ(core::read_file(folder / "there"), "new");
-}
 
 team::Bytes content() {
   team::Bytes bytes(100);
   for (std::size_t i = 0; i < bytes.size(); ++i) bytes[i] = static_cast<std::byte>(i);
   return bytes;
+}
+
+TEST(FramedFile, HasItsPermissions) {
+  const core::ScratchFolder folder("framed");
+  write_framed(folder / "whole", FileKind::state, content(), 0600, Replace::yes);
+  struct stat seen {};
+  ASSERT_EQ(::stat((folder / "whole").c_str(), &seen), 0);
+  EXPECT_EQ(seen.st_mode & 0777, 0600);
+}
+
+TEST(FramedFile, ReplacesOnlyWhereItMay) {
+  const core::ScratchFolder folder("framed");
+  core::write_file(folder / "there", "old");
+  EXPECT_THROW(write_framed(folder / "there", FileKind::state, content(), 0666, Replace::no),
+               core::SystemError);
+  EXPECT_EQ(core::names_in(folder.path()), std::set<std::string>{"there"});
+  EXPECT_EQ(core::read_file(folder / "there"), "old");
+  write_framed(folder / "there", FileKind::state, content(), 0666, Replace::yes);
+  EXPECT_EQ(read_framed(folder / "there", FileKind::state), content());
 }
 
 TEST(FramedFile, EveryFlippedBitIsFound) {

@@ -6,8 +6,8 @@
 #include <vector>
 
 #include "tabane/core/error.h"
+#include "tabane/core/output_file.h"
 #include "tabane/core/random.h"
-#include "tabane/tools/mine/files.h"
 #include "tabane/tools/mine/transactions.h"
 
 namespace tabane::mine {
@@ -166,16 +166,16 @@ void generate(const GenerateSettings& settings,
 void write_generated(const GenerateSettings& settings, const std::string& path) {
   check(settings);
   constexpr std::size_t kAtOnce = std::size_t{1} << 20;
-  OutputStream out(path, 0666);
-  std::string lines;
-  generate(settings, [&](std::span<const Item> items) {
-    lines += fmt::format("{}\n", fmt::join(items, " "));
-    if (lines.size() < kAtOnce) return;
-    out.write(lines);
-    lines.clear();
+  core::write_output(path == "-" ? "/dev/stdout" : path, [&](const auto& put) {
+    std::string lines;
+    generate(settings, [&](std::span<const Item> items) {
+      lines += fmt::format("{}\n", fmt::join(items, " "));
+      if (lines.size() < kAtOnce) return;
+      put(lines);
+      lines.clear();
+    });
+    put(lines);
   });
-  out.write(lines);
-  out.finish();
 }
 
 }  // namespace tabane::mine

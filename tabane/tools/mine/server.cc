@@ -25,69 +25,33 @@ double sum_bytes(const bgv::Parameters& parameters) {
 }
 
 // Adds the products of one task to the sums of a worker.
-class TaskCounter {
- public:
-  TaskCounter(const Itemsets& candidates, const EncryptedDatabase& database,
-              const bgv::Evaluator& evaluator, const CountTask& task, WorkerSums& sums)
-      : candidates_(candidates),
-        database_(database),
-        evaluator_(evaluator),
-        task_(task),
-        sums_(sums) {}
-
-  void count() {
-    switch (candidates_.length()) {
-      case 1:
-        return count_items();
-      case 2:
-        return count_pairs();
-      default:
-        return count_longer();
-    }
-  }
-
- private:
-  bgv::ProductSum& sum(std::size_t candidate) { return sums_.running[candidate]; }
-
-  void count_items() {
-    for (std::size_t block = task_.block_begin; block < task_.block_end; ++block) {
-      for (std::size_t i = task_.candidate_begin; i < task_.candidate_end; ++i) {
-        sum(i).add(database_.at(candidates_[i][0], block));
-      }
-    }
-  }
-
-  void count_pairs() {
+void count_task(const Itemsets& candidates, const EncryptedDatabase& database,
+                const bgv::Evaluator& evaluator, const CountTask& task, WorkerSums& all) {
+  const Itemsets own = candidates.part(task.candidate_begin, task.candidate_end);
+  const auto sums = std::span(all.running).subspan(task.candidate_begin, own.size());
+  if (own.length() == 2) {
     std::vector<bgv::Pair> pairs;
-    for (std::size_t i = task_.candidate_begin; i < task_.candidate_end; ++i) {
-      pairs.emplace_back(candidates_[i][0], candidates_[i][1]);
-    }
-    bgv::add_pair_products(
-        database_.views(task_.block_begin, task_.block_end), database_.items(), pairs,
-        std::span(sums_.running).subspan(task_.candidate_begin, task_.candidates()));
-    sums_.work.products += pairs.size() * task_.blocks();
+    for (std::size_t i = 0; i < own.size(); ++i) pairs.emplace_back(own[i][0], own[i][1]);
+    bgv::add_pair_products(database.views(task.block_begin, task.block_end), database.items(),
+                           pairs, sums);
+    all.work.products += pairs.size() * task.blocks();
+    return;
   }
-
-  void count_longer() {
-    const std::size_t primes =
-        primes_of_factors(candidates_.length(), database_.context()->primes());
-    ProductCache factors(database_, evaluator_, sums_.work);
-    for (std::size_t block = task_.block_begin; block < task_.block_end; ++block) {
-      factors.begin(block);
-      for (std::size_t i = task_.candidate_begin; i < task_.candidate_end; ++i) {
-        sum(i).add_product(factors.product(first_factor(candidates_[i]), primes),
-                           factors.product(other_factor(candidates_[i]), primes));
-        ++sums_.work.products;
+  const std::size_t primes = primes_of_factors(own.length(), database.context()->primes());
+  ProductCache factors(database, evaluator, all.work);
+  for (std::size_t block = task.block_begin; block < task.block_end; ++block) {
+    factors.begin(block);
+    for (std::size_t i = 0; i < own.size(); ++i) {
+      if (own.length() == 1) {
+        sums[i].add(database.at(own[i][0], block));
+        continue;
       }
+      sums[i].add_product(factors.product(first_factor(own[i]), primes),
+                          factors.product(other_factor(own[i]), primes));
+      ++all.work.products;
     }
   }
-
-  const Itemsets& candidates_;
-  const EncryptedDatabase& database_;
-  const bgv::Evaluator& evaluator_;
-  const CountTask& task_;
-  WorkerSums& sums_;
-};
+}
 
 // Bits that stay free, since the noise is an estimate.
 constexpr double kSpareBits = 6;
@@ -152,6 +116,13 @@ std::size_t Server::most_candidates(std::size_t length) const {
 std::vector<bgv::Ciphertext> Server::sums(const Itemsets& candidates, team::Team& team,
                                           Work& work) const {
   check(candidates);
+  if (database_.blocks() == 0) {  // of a rank without any: 0
+    bgv::Ciphertext zero(keys_.context->degree(), 3,
+                         primes_of_factors(candidates.length(), keys_.context->primes()));
+    std::ranges::fill(zero.words(), 0);
+    zero.key = keys_.id;
+    return std::vector<bgv::Ciphertext>(candidates.size(), zero);
+  }
   std::vector<bgv::Ciphertext> all;
   for_batches(candidates, most_candidates(candidates.length()), [&](const Itemsets& batch) {
     std::ranges::move(sums_of_batch(batch, team, work), std::back_inserter(all));
@@ -169,31 +140,28 @@ std::vector<bgv::Ciphertext> Server::sums_of_batch(const Itemsets& candidates, t
   CandidateSums sums = team.map_reduce<CandidateSums>(
       tasks.size(),
       [&](std::size_t i) {
-        CandidateSums own{.running = workers.of_this_worker(), .finished = {}, .work = {}};
-        TaskCounter(candidates, database_, evaluator_, tasks[i], *own.running).count();
+        CandidateSums own{.running = workers.of_this_worker()};
+        count_task(candidates, database_, evaluator_, tasks[i], *own.running);
         return own;
       },
-      CandidateSums{},
-      [&](CandidateSums a, CandidateSums b) {
-        return combined(std::move(a), std::move(b), evaluator_);
-      });
-  work += sums.work;
-  if (sums.running) work += sums.running->work;
+      CandidateSums{.running = workers.of_this_worker()}, combined);
+  work += sums.running->work;
   work += {.processes = team.report().processes, .threads = team.report().threads};
-  return mine::finished(std::move(sums), candidates.size(), evaluator_);
-}
-
-bgv::Ciphertext Server::finished(const bgv::Ciphertext& sum) const {
-  bgv::Ciphertext result = sum;
-  if (keys_.spec.hide_slots) {
-    result = evaluator_.sum_slots(sum.components() == 2 ? sum : evaluator_.relinearise(sum));
-  }
-  while (may_lose_a_prime(*keys_.context, result)) result = evaluator_.switch_modulus(result);
-  return result;
+  std::vector<bgv::Ciphertext> finished;
+  for (const bgv::ProductSum& sum : sums.running->running) finished.push_back(sum.finish());
+  return finished;
 }
 
 void Server::finish(std::vector<bgv::Ciphertext>& sums, team::Team& team, Work& work) const {
-  sums = team.map<bgv::Ciphertext>(sums.size(), [&](std::size_t i) { return finished(sums[i]); });
+  sums = team.map<bgv::Ciphertext>(sums.size(), [&](std::size_t i) {
+    bgv::Ciphertext result = sums[i];
+    if (keys_.spec.hide_slots) {
+      result =
+          evaluator_.sum_slots(result.components() == 2 ? result : evaluator_.relinearise(result));
+    }
+    while (may_lose_a_prime(*keys_.context, result)) result = evaluator_.switch_modulus(result);
+    return result;
+  });
   if (!keys_.spec.hide_slots) return;
   const auto rotations = static_cast<std::uint64_t>(std::bit_width(keys_.context->degree()) - 1);
   work.key_switches += sums.size() * (1 + rotations);
@@ -221,18 +189,8 @@ void check_memory_of_ranks(comm::Comm& comm, const bgv::Parameters& parameters,
   check_memory(parameters, {.items = shape.items, .blocks = own.size()}, usable);
 }
 
-// The sums of a rank without blocks are 0.
-std::vector<bgv::Ciphertext> Server::own_sums(const Itemsets& candidates, team::Team& team,
-                                              Work& work) const {
-  if (database_.blocks() > 0) return sums(candidates, team, work);
-  bgv::Ciphertext zero(keys_.context->degree(), 3,
-                       primes_of_factors(candidates.length(), keys_.context->primes()));
-  std::ranges::fill(zero.words(), 0);
-  zero.key = keys_.id;
-  return std::vector<bgv::Ciphertext>(candidates.size(), zero);
-}
-
-// Many sums in one message: each reduction waits for the slowest rank.
+// Many sums in one message: each reduction waits for the slowest rank. Residues have less than 50
+// bits, so the integers of 4096 ranks add up without loss, and are reduced once.
 void Server::add_all(std::vector<bgv::Ciphertext>& sums) const {
   if (sums.empty()) return;
   const std::size_t each = sums.front().words().size();
@@ -247,30 +205,21 @@ void Server::add_all(std::vector<bgv::Ciphertext>& sums) const {
     comm::reduce(*ranks_, words, comm::Operation::sum, 0);
     if (ranks_->rank() != 0) continue;
     for (std::size_t i = begin; i < end; ++i) {
-      take_reduced(sums[i], std::span(words).subspan((i - begin) * each, each));
-    }
-  }
-}
-
-// Residues have less than 50 bits, so the integers of 4096 ranks add up without loss, and are
-// reduced once.
-void Server::take_reduced(bgv::Ciphertext& sum, std::span<const std::uint64_t> words) const {
-  std::ranges::copy(words, sum.words().begin());
-  for (std::size_t component = 0; component < sum.components(); ++component) {
-    for (std::size_t prime = 0; prime < sum.primes(); ++prime) {
-      const bgv::Modulus& modulus = keys_.context->modulus(prime);
-      for (std::uint64_t& residue : sum.residues(component, prime)) {
-        residue = modulus.reduce(residue);
+      const std::span<std::uint64_t> sum = sums[i].words();
+      for (std::size_t at = 0, n = keys_.context->degree(); at < each; at += n) {
+        const bgv::Modulus& modulus = keys_.context->modulus(at / n % sums[i].primes());
+        for (std::size_t k = at; k < at + n; ++k) {
+          sum[k] = modulus.reduce(words[(i - begin) * each + k]);
+        }
       }
+      sums[i].deviation += std::log2(ranks_->size());  // no rank has more blocks than rank 0
     }
   }
-  // No rank has more blocks than rank 0.
-  sum.deviation += std::log2(ranks_->size());
 }
 
 std::vector<bgv::Ciphertext> Server::sums_of_all(const Itemsets& candidates, team::Team& team,
                                                  Work& work) const {
-  std::vector<bgv::Ciphertext> sums = own_sums(candidates, team, work);
+  std::vector<bgv::Ciphertext> sums = this->sums(candidates, team, work);
   if (ranks_ == nullptr) return sums;
   add_all(sums);
   std::array<std::uint64_t, 2> done{work.products, work.key_switches};

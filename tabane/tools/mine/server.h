@@ -67,14 +67,10 @@ class Server {
   void check(const Itemsets& candidates) const;
   std::vector<bgv::Ciphertext> sums_of_batch(const Itemsets& candidates, team::Team& team,
                                              Work& work) const;
-  std::vector<bgv::Ciphertext> own_sums(const Itemsets& candidates, team::Team& team,
-                                        Work& work) const;
   // Returns on rank 0 the sums and the work of all ranks.
   std::vector<bgv::Ciphertext> sums_of_all(const Itemsets& candidates, team::Team& team,
                                            Work& work) const;
   void add_all(std::vector<bgv::Ciphertext>& sums) const;
-  void take_reduced(bgv::Ciphertext& sum, std::span<const std::uint64_t> words) const;
-  bgv::Ciphertext finished(const bgv::Ciphertext& sum) const;
   std::size_t most_candidates(std::size_t length) const;
 
   const PublicKeys& keys_;

@@ -102,10 +102,6 @@ int with_ranks(const std::function<void(comm::Comm*)>& rank_0,
       other);
 }
 
-std::string items_text(std::size_t length) {
-  return fmt::format("{} {}", length, length == 1 ? "item" : "items");
-}
-
 std::vector<Option> MineOutput::rows() {
   return {{"--itemsets FILE", &itemsets,
            "Write the frequent itemsets with their supports as CSV to FILE; - is stdout"},
@@ -197,7 +193,7 @@ struct MineOptions {
 void show_counting(std::size_t length, std::size_t candidates) {
   if (isatty(STDERR_FILENO) == 0) return;
   fmt::print(stderr, "counting {} candidates of {}\n", core::grouped(candidates),
-             items_text(length));
+             core::counted(length, "item"));
 }
 
 // Forks ranks, of which the first is the client.

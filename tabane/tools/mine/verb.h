@@ -31,9 +31,6 @@ int with_ranks(const std::function<void(comm::Comm* ranks)>& rank_0,
 // the memory of each anew, page by page.
 void keep_freed_memory();
 
-// "1 item", "2 items".
-std::string items_text(std::size_t length);
-
 struct MineOutput {
   std::string itemsets, rules;  // files of CSV; empty: none
   JsonOption json;

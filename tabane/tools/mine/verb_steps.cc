@@ -35,7 +35,7 @@ std::string text_of(const QueryReport& asked, const StepOptions& options) {
   const char* const mark = asked.insecure ? kMark : "";
   if (asked.candidates == 0) return fmt::format("{}nothing is left to count\n", mark);
   return fmt::format("{}{}/query asks for {} candidates of {}\n", mark, printable(options.server),
-                     core::grouped(asked.candidates), items_text(asked.length));
+                     core::grouped(asked.candidates), core::counted(asked.length, "item"));
 }
 
 std::string text_of(const Encryption& how, const StepOptions& options) {
@@ -101,7 +101,7 @@ int run_count(const StepOptions& options) {
             "{}{}/answer has the counts of {} candidates of {}: {} products, {} key "
             "switches, {}\n",
             counted.insecure ? kMark : "", printable(server), core::grouped(counted.candidates),
-            items_text(counted.length), core::grouped(counted.work.products),
+            core::counted(counted.length, "item"), core::grouped(counted.work.products),
             core::grouped(counted.work.key_switches), core::format_seconds(counted.work.seconds));
       },
       [&](comm::Comm& ranks) { count_query(server, options.workers, &ranks); });

@@ -2,12 +2,12 @@
 
 #include <fmt/format.h>
 
-#include <charconv>
 #include <cmath>
 #include <string_view>
 #include <utility>
 
 #include "tabane/core/error.h"
+#include "tabane/core/units.h"
 #include "tabane/solver/solution.h"
 
 namespace tabane::scg {
@@ -147,12 +147,8 @@ void check_memory(const Problem& problem, const Extras& extras, double usable) {
 }
 
 Values values_named(const std::string& what, const std::string& text) {
-  Values values;
-  const char* const end = text.data() + text.size();
-  const auto [stop, error] = std::from_chars(text.data(), end, values.constant);
-  if (error == std::errc() && stop == end) return values;
-  values.constant = 0;
-  values.name = text;
+  if (const auto number = core::number_in<double>(text)) return {.constant = *number};
+  Values values{.name = text};
   try {
     values.array = solver::read_npy(text);
   } catch (const core::SystemError& failure) {

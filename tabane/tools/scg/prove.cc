@@ -23,8 +23,9 @@ struct FaceRow {
 
   double sum(std::ptrdiff_t j) const { return (north[j] + south[j]) + (east[j - 1] + east[j]); }
 };
-FaceRow faces_of_row(const System& system, std::ptrdiff_t row) {
-  return {system.east.row(row), system.south.row(row), system.south.row(row - 1)};
+FaceRow faces_of_row(const System& system, std::size_t row) {
+  const double* const south = system.south.row(row);
+  return {system.east.row(row), south, south - system.south.stride()};
 }
 
 // Conjugate gradients that continue where those of iterate() end: slower, and far more exact.
@@ -51,13 +52,12 @@ class Refinement {
       system.south = Field(block.rows, block.columns, 4);
     }
     for (std::size_t i = 0; i < block.rows; ++i) {
-      const auto row = static_cast<std::ptrdiff_t>(i);
       for (std::size_t j = 0; j < block.columns; ++j) {
         const Faces faces =
             faces_in<double>(problem, block.first_row + i, block.first_column + j, of_k);
-        system.east.row(row)[j] = faces.east;
-        system.south.row(row)[j] = faces.south;
-        if (j == 0) system.east.row(row)[-1] = faces.west;
+        system.east.row(i)[j] = faces.east;
+        system.south.row(i)[j] = faces.south;
+        if (j == 0) system.east.row(i)[-1] = faces.west;
         if (i == 0) system.south.row(-1)[j] = faces.north;
       }
     }
@@ -68,9 +68,7 @@ class Refinement {
   // call it.
   std::size_t solve(Field& high, Field& low, double least, std::size_t most) {
     ResidualNorms norms;
-    for (std::size_t i = 0; i < system_.block().rows; ++i) {
-      norms = add_norms(static_cast<std::ptrdiff_t>(i), norms);
-    }
+    for (std::size_t i = 0; i < system_.block().rows; ++i) norms = add_norms(i, norms);
     norms = over_ranks(norms);
     std::size_t iterations = 0;
     double beta = 0;
@@ -94,10 +92,9 @@ class Refinement {
   void turn(double beta) {
     const auto columns = static_cast<std::ptrdiff_t>(system_.block().columns);
     for (std::size_t i = 0; i < system_.block().rows; ++i) {
-      const auto row = static_cast<std::ptrdiff_t>(i);
-      const FaceRow faces = faces_of_row(system_, row);
-      const double* const r = system_.r.row(row);
-      double* const p = system_.p.row(row);
+      const FaceRow faces = faces_of_row(system_, i);
+      const double* const r = system_.r.row(i);
+      double* const p = system_.p.row(i);
       for (std::ptrdiff_t j = 0; j < columns; ++j) p[j] = r[j] / faces.sum(j) + beta * p[j];
     }
     halo_.exchange(system_.p);
@@ -118,11 +115,10 @@ class Refinement {
       sum += simd::dot(differences_, flows_);
     };
     for (std::size_t i = 0; i < block.rows; ++i) {
-      const auto row = static_cast<std::ptrdiff_t>(i);
-      const FaceRow faces = faces_of_row(system_, row);
-      const double* const p = system_.p.row(row);
+      const FaceRow faces = faces_of_row(system_, i);
+      const double* const p = system_.p.row(i);
       add(faces.east, p, p + 1);
-      add(faces.south, p, system_.p.row(row + 1));
+      add(faces.south, p, system_.p.row(i + 1));
       if (i == 0 && block.neighbours[kNorth] < 0) add(faces.north, p, system_.p.row(-1));
       if (block.neighbours[kWest] < 0) sum += faces.east[-1] * (p[0] - p[-1]) * (p[0] - p[-1]);
     }
@@ -134,14 +130,13 @@ class Refinement {
     const auto columns = static_cast<std::ptrdiff_t>(system_.block().columns);
     ResidualNorms norms;
     for (std::size_t i = 0; i < system_.block().rows; ++i) {
-      const auto row = static_cast<std::ptrdiff_t>(i);
-      const FaceRow faces = faces_of_row(system_, row);
-      const double* const p = system_.p.row(row);
-      const double* const above = system_.p.row(row - 1);
-      const double* const below = system_.p.row(row + 1);
-      double* const __restrict r = system_.r.row(row);
-      double* const __restrict x = high.row(row);
-      double* const __restrict x_low = low.row(row);
+      const FaceRow faces = faces_of_row(system_, i);
+      const double* const p = system_.p.row(i);
+      const double* const above = p - system_.p.stride();
+      const double* const below = p + system_.p.stride();
+      double* const __restrict r = system_.r.row(i);
+      double* const __restrict x = high.row(i);
+      double* const __restrict x_low = low.row(i);
       for (std::ptrdiff_t j = 0; j < columns; ++j) {
         const double vertical =
             faces.north[j] * (p[j] - above[j]) + faces.south[j] * (p[j] - below[j]);
@@ -152,12 +147,12 @@ class Refinement {
         x[j] = sum.hi;
         x_low[j] = sum.lo;
       }
-      norms = add_norms(row, norms);
+      norms = add_norms(i, norms);
     }
     return over_ranks(norms);
   }
 
-  ResidualNorms add_norms(std::ptrdiff_t row, ResidualNorms norms) {
+  ResidualNorms add_norms(std::size_t row, ResidualNorms norms) {
     const FaceRow faces = faces_of_row(system_, row);
     const std::span<const double> r(system_.r.row(row), z_.size());
     for (std::size_t j = 0; j < z_.size(); ++j) {
@@ -183,12 +178,6 @@ constexpr double kMostContrast = 1e180;   // so that no product of faces and hal
 constexpr double kUp = 1 + 0x1p-40;       // more than what rounding takes from a few products
 constexpr double kRough = 0.25;           // |D - A w| / D at most, by the recurrence
 constexpr std::size_t kMostAttempts = 8;  // at w
-
-// The power of two that brings a number to [1, 2).
-double scale_to_one(double value) {
-  constexpr int kMost = 1000;
-  return std::ldexp(1, std::clamp(-std::ilogb(value), -kMost, kMost));
-}
 
 // w for constant k along a row or a column, with u given at one end at least: a parabola that is 0
 // there and level at a Neumann side. Its second differences are -2, so A w >= 2 k. Whole numbers.
@@ -227,7 +216,7 @@ class Prover {
     if (problem_.k.is_constant()) {
       each([&](std::size_t i, std::size_t j) {
         const Block& block = system_.block();
-        at(w, i, j) = weight_at(problem_, block.first_row + i, block.first_column + j);
+        w.row(i)[j] = weight_at(problem_, block.first_row + i, block.first_column + j);
       });
     }
     for (std::size_t attempt = 0; attempt < kMostAttempts; ++attempt) {
@@ -266,9 +255,6 @@ class Prover {
   Field another(std::size_t number) const {
     return {system_.block().rows, system_.block().columns, number};
   }
-  static double& at(const Field& field, std::size_t row, std::size_t column) {
-    return field.row(static_cast<std::ptrdiff_t>(row))[column];
-  }
   template <class F>
   void each(F f) const {
     for (std::size_t i = 0; i < system_.block().rows; ++i) {
@@ -287,10 +273,10 @@ class Prover {
       const Balance<Twice> balance = equations.at({w, &w_low}, i, j);
       const double product = -rounded(balance.residual);
       const double least = product / kUp - kUp * error_of(balance);
-      at(system_.p, i, j) = least;
-      at(system_.r, i, j) = rounded(balance.residual + Twice(balance.diagonal));
-      if (!(least > 0 && at(w, i, j) > 0)) ++failures;
-      largest = std::max(largest, at(w, i, j));
+      system_.p.row(i)[j] = least;
+      system_.r.row(i)[j] = rounded(balance.residual + Twice(balance.diagonal));
+      if (!(least > 0 && w.row(i)[j] > 0)) ++failures;
+      largest = std::max(largest, w.row(i)[j]);
     });
     largest_w_ = comm::all_reduce(comm_, largest, comm::Operation::max) * kUp;
     return comm::all_reduce(comm_, failures, comm::Operation::sum) == 0;
@@ -308,10 +294,10 @@ class Prover {
       const Balance<Twice> balance = equations.at({system_.x, &low_}, i, j);
       const double residual = rounded(balance.residual), root = std::sqrt(balance.diagonal);
       const double most = kUp * (std::fabs(residual) + error_of(balance));
-      at(system_.r, i, j) = residual;
-      largest[kRatio] = std::max(largest[kRatio], most / at(product_, i, j));
-      largest[kUnknown] = std::max(largest[kUnknown], std::fabs(at(system_.x, i, j)));
-      largest[kLow] = std::max(largest[kLow], std::fabs(at(low_, i, j)));
+      system_.r.row(i)[j] = residual;
+      largest[kRatio] = std::max(largest[kRatio], most / product_.row(i)[j]);
+      largest[kUnknown] = std::max(largest[kUnknown], std::fabs(system_.x.row(i)[j]));
+      largest[kLow] = std::max(largest[kLow], std::fabs(low_.row(i)[j]));
       largest[kResidual] = std::max(largest[kResidual], std::fabs(residual) / balance.diagonal);
       squares[0] += residual / root * (residual / root);
       squares[1] += balance.right / root * (balance.right / root);
@@ -348,26 +334,13 @@ class Prover {
 
 // u near 1, and k at most 2, so that products neither overflow nor vanish.
 Scales scales_of(comm::Comm& comm, const Problem& problem, const System& system) {
-  double most = 0;
-  for (std::size_t i = 0; i < system.block().rows; ++i) {
-    const double* const row = system.x.row(static_cast<std::ptrdiff_t>(i));
-    for (std::size_t j = 0; j < system.block().columns; ++j)
-      most = std::max(most, std::fabs(row[j]));
-  }
-  most = comm::all_reduce(comm, most, comm::Operation::max);
+  const double most = largest_in(comm, system.x);
   Scales scales;
   scales.of_k = scale_to_one(problem.k.is_constant() ? problem.k.constant
                                                      : std::ranges::max(problem.k.array.values));
   scales.of_u = most > 0 && std::isfinite(most) ? scale_to_one(most) : 1 / scales.of_k;
   scales.of_f = scales.of_k * scales.of_u;
   return scales;
-}
-
-void multiply(const System& system, double factor) {
-  for (std::size_t i = 0; i < system.block().rows; ++i) {
-    double* const row = system.x.row(static_cast<std::ptrdiff_t>(i));
-    for (std::size_t j = 0; j < system.block().columns; ++j) row[j] *= factor;
-  }
 }
 
 }  // namespace
@@ -381,11 +354,11 @@ Proof prove(comm::Comm& comm, const Problem& problem, System& system, Halo& halo
     const auto in = steps.in(0);
     if (contrast_of(problem) <= kMostContrast) {
       const Scales scales = scales_of(comm, problem, system);
-      multiply(system, scales.of_u);
+      for (double& u : system.x.all()) u *= scales.of_u;
       Prover prover(comm, problem, system, halo, scales, most);
       if (prover.find_weight()) proof = prover.improve(tolerance);
       proof.iterations = most - prover.left();
-      multiply(system, 1 / scales.of_u);
+      for (double& u : system.x.all()) u *= 1 / scales.of_u;
     }
   }
   proof.asked = true;

@@ -33,8 +33,7 @@ class Iteration {
     {
       const auto in = steps_.in(kUpdate);
       for (std::size_t i = 0; i < system_.block().rows; ++i) {
-        const std::span<const double> row(system_.r.row(static_cast<std::ptrdiff_t>(i)),
-                                          system_.block().columns);
+        const std::span<const double> row(system_.r.row(i), system_.block().columns);
         sum += simd::dot(row, row);
       }
       tell_computed(2);
@@ -82,11 +81,9 @@ class Iteration {
     behind_ = false;
     const auto in = steps_.in(kUpdate);
     tell_computed(2);
-    for (std::size_t i = 0; i < system_.block().rows; ++i) {
-      const auto row = static_cast<std::ptrdiff_t>(i);
-      const std::size_t columns = system_.block().columns;
-      simd::axpy(alpha_, {system_.p.row(row), columns}, {system_.x.row(row), columns});
-    }
+    const Block& block = system_.block();
+    for (std::size_t i = 0; i < block.rows; ++i)
+      simd::axpy(alpha_, {system_.p.row(i), block.columns}, {system_.x.row(i), block.columns});
   }
 
  private:
@@ -116,35 +113,22 @@ class Iteration {
 std::vector<double> packed(const Field& field, const Block& block) {
   std::vector<double> values(block.unknowns());
   for (std::size_t i = 0; i < block.rows; ++i) {
-    std::copy_n(field.row(static_cast<std::ptrdiff_t>(i)), block.columns,
-                values.begin() + static_cast<std::ptrdiff_t>(i * block.columns));
+    std::copy_n(field.row(i), block.columns, values.data() + i * block.columns);
   }
   return values;
 }
 
-// A span from the first row of a block to its last, padding included.
-std::span<double> whole(const Field& field, const Block& block) {
-  return {field.row(0), static_cast<std::size_t>(field.stride()) * block.rows};
-}
-
 // A power of two that brings the right side's largest number near 1.
 double factor_of(comm::Comm& comm, const System& system) {
-  double most = 0;
-  for (const double value : whole(system.r, system.block()))
-    most = std::max(most, std::fabs(value));
-  most = comm::all_reduce(comm, most, comm::Operation::max);
-  constexpr int kMost = 1000;  // 2^-1000 is a normal number, too
-  return most > 0 && std::isfinite(most)
-             ? std::ldexp(1, -std::clamp(std::ilogb(most), -kMost, kMost))
-             : 1;
+  const double most = largest_in(comm, system.r);
+  return most > 0 && std::isfinite(most) ? scale_to_one(most) : 1;
 }
 
 // The triad over the vectors of the solution, which are needed no more: as many bytes, in the same
 // place.
 double limit_of(comm::Comm& comm, const System& system, double bytes_per_unknown) {
-  const Block& block = system.block();
-  const double bandwidth = solver::triad_bandwidth(comm, whole(system.p, block),
-                                                   whole(system.r, block), whole(system.x, block));
+  const double bandwidth =
+      solver::triad_bandwidth(comm, system.p.all(), system.r.all(), system.x.all());
   return kOperations * bandwidth / bytes_per_unknown;
 }
 
@@ -183,7 +167,7 @@ solver::Check verify(comm::Comm& comm, const Problem& problem, const System& sys
   enum { kResidual, kRightSide, kSolution, kSums };
   std::array<double, kSums> sums{};
   for (std::size_t i = 0; i < system.block().rows; ++i) {
-    const double* const u = system.x.row(static_cast<std::ptrdiff_t>(i));
+    const double* const u = system.x.row(i);
     for (std::size_t j = 0; j < system.block().columns; ++j) {
       const Balance<double> balance = equations.at({system.x}, i, j);
       const double root = std::sqrt(balance.diagonal), factor = system.factor();
@@ -212,13 +196,13 @@ std::vector<double> gather_field(comm::Comm& comm, const Problem& problem, comm:
   comm::gather_varying(comm, own, parts, counts, 0);
   if (!is_root || grid.columns == 1) return parts;  // rows of blocks follow each other already
   std::vector<double> whole(parts.size());
-  auto from = parts.cbegin();
+  const double* from = parts.data();
   for (int rank = 0; rank < comm.size(); ++rank) {
     const Block block = block_of(problem, grid, rank);
     for (std::size_t i = 0; i < block.rows; ++i) {
       const std::size_t to = (block.first_row + i) * problem.columns + block.first_column;
-      std::copy_n(from, block.columns, whole.begin() + static_cast<std::ptrdiff_t>(to));
-      from += static_cast<std::ptrdiff_t>(block.columns);
+      std::copy_n(from, block.columns, whole.data() + to);
+      from += block.columns;
     }
   }
   return whole;

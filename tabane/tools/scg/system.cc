@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "tabane/comm/collectives.h"
 #include "tabane/core/error.h"
 #include "tabane/simd/reduction.h"
 
@@ -116,6 +117,17 @@ Block block_of(const Problem& problem, comm::GridShape grid, int rank) {
   if (column > 0) block.neighbours[kWest] = rank - 1;
   if (column + 1 < grid.columns) block.neighbours[kEast] = rank + 1;
   return block;
+}
+
+double largest_in(comm::Comm& comm, const Field& field) {
+  double most = 0;
+  for (const double value : field.all()) most = std::max(most, std::fabs(value));
+  return comm::all_reduce(comm, most, comm::Operation::max);
+}
+
+double scale_to_one(double value) {
+  constexpr int kMost = 1000;  // 2^-1000 is a normal number, too
+  return std::ldexp(1, std::clamp(-std::ilogb(value), -kMost, kMost));
 }
 
 Halo::Halo(comm::Comm& comm, const Block& block) : comm_(comm), block_(block) {
@@ -236,12 +248,11 @@ double System::scale_at(std::ptrdiff_t row, std::ptrdiff_t column) const {
 
 void System::fill_right_side() {
   for (std::size_t i = 0; i < block_.rows; ++i) {
-    const auto row = static_cast<std::ptrdiff_t>(i);
-    double* const to = r.row(row);
+    double* const to = r.row(i);
     for (std::size_t j = 0; j < block_.columns; ++j) {
-      const MeshPoint at = point_of(block_, row, static_cast<std::ptrdiff_t>(j));
-      const Faces faces = faces_of(problem_, at.row, at.column);
-      to[j] = right_side_of(problem_, at.row, at.column, faces) / std::sqrt(faces.sum());
+      const std::size_t row = block_.first_row + i, column = block_.first_column + j;
+      const Faces faces = faces_of(problem_, row, column);
+      to[j] = right_side_of(problem_, row, column, faces) / std::sqrt(faces.sum());
     }
   }
 }
@@ -269,18 +280,14 @@ void System::fill_couplings() {
 
 void System::normalise(double factor) {
   factor_ = factor;
-  for (std::size_t i = 0; i < block_.rows; ++i) {
-    double* const row = r.row(static_cast<std::ptrdiff_t>(i));
-    for (std::size_t j = 0; j < block_.columns; ++j) row[j] *= factor;
-  }
+  for (double& value : r.all()) value *= factor;
 }
 
 void System::unscale() {
-  for (std::size_t i = 0; i < block_.rows; ++i) {
-    const auto row = static_cast<std::ptrdiff_t>(i);
-    for (std::size_t j = 0; j < block_.columns; ++j) {
-      x.row(row)[j] *= scale_at(row, static_cast<std::ptrdiff_t>(j)) / factor_;
-    }
+  const auto rows = static_cast<std::ptrdiff_t>(block_.rows);
+  const auto columns = static_cast<std::ptrdiff_t>(block_.columns);
+  for (std::ptrdiff_t i = 0; i < rows; ++i) {
+    for (std::ptrdiff_t j = 0; j < columns; ++j) x.row(i)[j] *= scale_at(i, j) / factor_;
   }
 }
 

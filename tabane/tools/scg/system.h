@@ -3,7 +3,9 @@
 #pragma once
 
 #include <array>
+#include <concepts>
 #include <cstddef>
+#include <span>
 #include <vector>
 
 #include "tabane/comm/comm.h"
@@ -87,27 +89,36 @@ class Field {
   // number: of the field among those that are used together; the same element of each is at
   // another place in a page, so that none waits for a store to another.
   Field(std::size_t rows, std::size_t columns, std::size_t number)
-      : stride_(stride_of(columns)),
+      : rows_(rows),
+        stride_(stride_of(columns)),
         offset_(kMargin + number * kSkew + static_cast<std::size_t>(stride_)),
         region_(
             (offset_ + static_cast<std::size_t>(stride_) * (rows + 1) + kMargin) * sizeof(double),
             {.nodes = {}, .pages = core::PageSize::huge_if_large}) {}
 
   // row: -1 … rows.
-  double* row(std::ptrdiff_t row) const {
+  double* row(std::integral auto row) const {
     return reinterpret_cast<double*>(region_.data()) + static_cast<std::ptrdiff_t>(offset_) +
-           row * stride_;
+           static_cast<std::ptrdiff_t>(row) * stride_;
   }
+  // From the first row to the last, with what lies between them.
+  std::span<double> all() const { return {row(0), rows_ * static_cast<std::size_t>(stride_)}; }
   std::ptrdiff_t stride() const { return stride_; }
   bool exists() const { return region_.size() > 0; }
 
  private:
   static constexpr std::size_t kMargin = 64, kSkew = 13 * 8;  // elements
 
+  std::size_t rows_ = 0;
   std::ptrdiff_t stride_ = 0;
   std::size_t offset_ = 0;
   core::Region region_;
 };
+
+// Returns the largest magnitude in a field over all ranks.
+double largest_in(comm::Comm& comm, const Field& field);
+// Returns the power of two that brings a number to [1, 2), or near it.
+double scale_to_one(double value);
 
 // Exchanges the elements at the edges of blocks with the neighbours: at most four messages each
 // way, of a row or a column.

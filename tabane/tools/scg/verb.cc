@@ -2,7 +2,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <charconv>
 #include <cmath>
 #include <memory>
 #include <string>
@@ -32,13 +31,9 @@ struct ScgOptions {
 // "400", or "300x400".
 std::pair<int, int> size_of(const std::string& text) {
   if (text.find('x') != std::string::npos) return pair_of("-n", text);
-  int n = 0;
-  const char* const end = text.data() + text.size();
-  const auto [stop, error] = std::from_chars(text.data(), end, n);
-  if (error != std::errc() || stop != end || n < 1) {
-    throw core::UsageError("-n: \"{}\" is neither a positive number nor two such as 300x400", text);
-  }
-  return {n, n};
+  const int n = core::number_in<int>(text).value_or(0);
+  if (n > 0) return {n, n};
+  throw core::UsageError("-n: \"{}\" is neither a positive number nor two such as 300x400", text);
 }
 
 Problem problem_of(const ScgOptions& options) {

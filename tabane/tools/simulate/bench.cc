@@ -32,17 +32,6 @@ namespace {
 
 double times_apart(double a, double b) { return std::max(a / b, b / a); }
 
-// apart: as times_apart(), of each run.
-void tell_apart(Panel& panel, const std::string& question, const char* figure, double limit,
-                std::vector<double> apart) {
-  panel.tell({.question = question,
-              .unit = "ratio",
-              .figure = figure,
-              .value = core::median(apart),
-              .limit = limit,
-              .samples = std::move(apart)});
-}
-
 void tell_messages(Panel& panel) {
   constexpr const char* kQuestion = "halo exchange, 1024 ranks";
   if (!panel.wants(kQuestion)) return;
@@ -53,16 +42,8 @@ void tell_messages(Panel& panel) {
     const double begin = core::tick_clock().now();
     simulate::simulate_halo("ap1000:32x32", "", halo);
     const double seconds = core::tick_clock().now() - begin;
-    const auto tell = [&](const char* figure, double value, double limit) {
-      panel.tell({.question = kQuestion,
-                  .unit = "s",
-                  .figure = figure,
-                  .value = value,
-                  .limit = limit,
-                  .samples = {value}});
-    };
-    if (!panel.settings().quick) tell("1000 steps", seconds, 60);
-    tell("a message", seconds / messages, 15e-6);
+    if (!panel.settings().quick) panel.tell(kQuestion, "s", "1000 steps", {seconds}, {60});
+    panel.tell(kQuestion, "s", "a message", {seconds / messages}, {15e-6});
   });
 }
 
@@ -110,9 +91,10 @@ void tell_like_simgrid(Panel& panel) {
     }
     panel.part(question, [&] {
       run_command({program, pattern, fmt::format("{}", kRanks), fmt::format("{}", kBytes), file});
-      tell_apart(panel, question, "simulated time to SimGrid's, or the inverse", 1.05,
+      panel.tell(question, "ratio", "simulated time to SimGrid's, or the inverse",
                  {times_apart(simulated_seconds(machine, pattern, kBytes),
-                              std::strtod(core::read_file(file).c_str(), nullptr))});
+                              std::strtod(core::read_file(file).c_str(), nullptr))},
+                 {1.05});
     });
   }
 }
@@ -148,7 +130,7 @@ void tell_predictions(Panel& panel) {
         errors.push_back(times_apart(seconds(fmt::format(" --machine {}:{}", machine, grid)),
                                      seconds(fmt::format(" --ranks 2 --grid {}", grid))));
       }
-      tell_apart(panel, question, "predicted to measured time, or the inverse", 1.15, errors);
+      panel.tell(question, "ratio", "predicted to measured time, or the inverse", errors, {1.15});
     });
   }
 }
@@ -172,8 +154,8 @@ void tell_published(Panel& panel) {
     if (panel.settings().program.empty()) return panel.skip(question, "tabane was not found");
     panel.part(question, [&] {
       const double seconds = solver_run(panel.settings(), folder / "run.json", "", run, 1).timed(1);
-      tell_apart(panel, question, "simulated to published time, or the inverse",
-                 words.at(2) == "scg" ? 1.12 : 1.05, {times_apart(seconds, *row.value)});
+      panel.tell(question, "ratio", "simulated to published time, or the inverse",
+                 {times_apart(seconds, *row.value)}, {words.at(2) == "scg" ? 1.12 : 1.05});
     });
   }
 }
@@ -187,16 +169,9 @@ void tell_cost(Panel& panel) {
   panel.part(kQuestion, [&] {
     const Usage used =
         run_command({program, "scg", "-n", "400", "--machine", "ap1000:16x32", "-q"});
-    const auto tell = [&](const char* figure, const char* unit, double value, double limit) {
-      panel.tell({.question = kQuestion,
-                  .unit = unit,
-                  .figure = figure,
-                  .value = value,
-                  .limit = limit,
-                  .samples = {value}});
-    };
-    tell("time", "s", used.wall_seconds, 120);
-    tell("peak memory", "B", static_cast<double>(used.peak_resident_bytes), 0x1p32);
+    panel.tell(kQuestion, "s", "time", {used.wall_seconds}, {120});
+    panel.tell(kQuestion, "B", "peak memory", {static_cast<double>(used.peak_resident_bytes)},
+               {0x1p32});
   });
 }
 

@@ -3,12 +3,12 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <charconv>
 #include <cmath>
 #include <cstdint>
 
 #include "tabane/core/error.h"
 #include "tabane/core/file.h"
+#include "tabane/core/units.h"
 
 namespace tabane::slalom {
 namespace {
@@ -93,10 +93,8 @@ class Parser {
 
   // Returns false at the comment.
   bool take_word(std::string_view word) {
-    double number = 0;
-    const std::string_view digits = word.starts_with('+') ? word.substr(1) : word;
-    const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), number);
-    if (error != std::errc() || end != digits.data() + digits.size()) {
+    const auto number = core::number_in<double>(word.starts_with('+') ? word.substr(1) : word);
+    if (!number) {
       if (std::string_view("+-.0123456789").find(word[0]) == std::string_view::npos) return false;
       if (place_ == kNumbers) return false;
       refuse(fmt::format("\"{}\" is not a number; expected {}", word, text_of(place_)));
@@ -105,7 +103,7 @@ class Parser {
       refuse(
           fmt::format("\"{}\" follows the last of {} numbers; expected a comment", word, kNumbers));
     }
-    put(number, word);
+    put(*number, word);
     return true;
   }
 

@@ -94,13 +94,6 @@ bool hyperfine_claims(const std::filesystem::path& file) {
          kOf95Percent * std::sqrt(squared_error(a) + squared_error(b));
 }
 
-lab::Comparison share(std::string figure, int claimed, int of) {
-  return {.question = kFalse,
-          .unit = "share",
-          .figure = std::move(figure),
-          .value = static_cast<double>(claimed) / of};
-}
-
 void ask_false_differences(Panel& panel) {
   const core::ScratchFolder folder("tabane-bench-time");
   const bool peer = in_path("hyperfine");
@@ -113,15 +106,19 @@ void ask_false_differences(Panel& panel) {
       if (peer) theirs += hyperfine_claims(folder / "theirs.json");
     }
   }
-  lab::Comparison claimed =
-      share(fmt::format("tabane time: {} comparisons, up to {} rounds each", comparisons, kRounds),
-            ours, comparisons);
-  claimed.limit = kMostFalse;
-  panel.tell(std::move(claimed));
+  const auto share = [&](int claimed) { return static_cast<double>(claimed) / comparisons; };
+  panel.tell({.question = kFalse,
+              .unit = "share",
+              .figure = fmt::format("tabane time: {} comparisons, up to {} rounds each",
+                                    comparisons, kRounds),
+              .value = share(ours),
+              .limit = kMostFalse});
   if (peer)
-    panel.tell(share(fmt::format("hyperfine, one after the other, {} runs each, Welch's t; {}",
-                                 kRounds, version_said_by("hyperfine --version")),
-                     theirs, comparisons));
+    panel.tell({.question = kFalse,
+                .unit = "share",
+                .figure = fmt::format("hyperfine, one after the other, {} runs each, Welch's t; {}",
+                                      kRounds, version_said_by("hyperfine --version")),
+                .value = share(theirs)});
 }
 
 // Seconds that `more` further runs take; starting the program itself counts for nothing.

@@ -32,9 +32,9 @@ class SimulatedMachine {
   }
 
   TimeContender command(const std::string& name, double seconds) {
-    return {.name = name, .factors = {{kCommandFactor, name}}, .run = [this, seconds](double) {
-              return run(seconds);
-            }};
+    return {.name = name,
+            .factors = {{kCommandFactor, name}},
+            .run = [this, seconds](double, bool) { return run(seconds); }};
   }
 
  private:

@@ -17,41 +17,14 @@ namespace {
 constexpr std::size_t kMostCombinations = 10'000;
 constexpr std::size_t kMostDigits = 15;
 
-// number = units / 10^decimals
-struct Decimal {
-  std::int64_t units = 0;
-  int decimals = 0;
-
-  std::int64_t in(int digits) const {
-    std::int64_t scaled = units;
-    for (int i = decimals; i < digits; ++i) scaled *= 10;
-    return scaled;
-  }
-};
-
-Decimal decimal_of(std::string_view text) {
-  const std::size_t point = text.find('.');
-  std::string digits(text.substr(0, point));
-  Decimal number;
-  if (point != std::string_view::npos) {
-    digits += text.substr(point + 1);
-    number.decimals = static_cast<int>(text.size() - point - 1);
-  }
-  const auto units = core::number_in<std::int64_t>(digits);
-  if (!units || digits.size() > kMostDigits)
+// The digits behind the point. throws: core::UsageError for what is no decimal number.
+int decimals_of(std::string_view text) {
+  const std::size_t point = std::min(text.find('.'), text.size());
+  std::string digits(text);
+  digits.erase(point, 1);
+  if (!core::number_in<std::int64_t>(digits) || digits.size() > kMostDigits)
     throw core::UsageError("'{}' is not a decimal number of at most {} digits", text, kMostDigits);
-  number.units = *units;
-  return number;
-}
-
-std::string text_of_decimal(std::int64_t units, int decimals) {
-  std::string digits = std::to_string(units < 0 ? -units : units);
-  if (decimals > 0) {
-    const auto places = static_cast<std::size_t>(decimals);
-    if (digits.size() <= places) digits.insert(0, places + 1 - digits.size(), '0');
-    digits.insert(digits.size() - places, ".");
-  }
-  return units < 0 ? "-" + digits : digits;
+  return static_cast<int>(digits.size() - point);
 }
 
 void check_name(const std::string& name) {
@@ -67,21 +40,22 @@ void check_name(const std::string& name) {
 Parameter number_parameter(std::string name, std::string_view first, std::string_view last,
                            std::string_view step) {
   check_name(name);
-  const Decimal from = decimal_of(first), to = decimal_of(last), by = decimal_of(step);
-  const int decimals = std::max({from.decimals, to.decimals, by.decimals});
-  const int shown = std::max(from.decimals, by.decimals);
+  const int shown = std::max(decimals_of(first), decimals_of(step));
+  const int decimals = std::max(shown, decimals_of(last));
   if (decimals > 6) throw core::UsageError("parameters have at most 6 decimal places");
-  const std::int64_t begin = from.in(decimals), end = to.in(decimals), add = by.in(decimals);
+  const double scale = std::pow(10, decimals);
+  const auto scaled = [&](std::string_view text) {
+    return std::llround(*core::number_in<double>(text) * scale);
+  };
+  const std::int64_t begin = scaled(first), end = scaled(last), add = scaled(step);
   if (add <= 0) throw core::UsageError("'{}' is not a step above 0", step);
   if (end < begin)
     throw core::UsageError("parameter {} from {} to {} has no values", name, first, last);
   if (static_cast<std::size_t>((end - begin) / add) >= kMostCombinations)
     throw core::UsageError("parameter {} has more than {} values", name, kMostCombinations);
   Parameter parameter{std::move(name), {}};
-  std::int64_t unit = 1;
-  for (int i = shown; i < decimals; ++i) unit *= 10;
   for (std::int64_t value = begin; value <= end; value += add)
-    parameter.values.push_back(text_of_decimal(value / unit, shown));
+    parameter.values.push_back(fmt::format("{:.{}f}", static_cast<double>(value) / scale, shown));
   return parameter;
 }
 
@@ -224,9 +198,8 @@ class Turns {
     const TimeContender& contender = contenders_[i];
     contender.prepare();
     const bool limited = timeouts_[i] > 0;
-    const bool for_peak = !measuring_ && contender.run_for_peak;
-    const ChildRun run = (for_peak ? contender.run_for_peak : contender.run)(
-        limited ? timeouts_[i] : std::numeric_limits<double>::infinity());
+    const ChildRun run = contender.run(
+        limited ? timeouts_[i] : std::numeric_limits<double>::infinity(), !measuring_);
     if (!limited) timeouts_[i] = std::max(kLeastTimeout, kTimesTheFirst * run.seconds);
     contender.conclude();
     // A time-out that was not asked for is no result of the command.

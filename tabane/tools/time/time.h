@@ -16,6 +16,7 @@
 #include "tabane/lab/campaign/campaign.h"
 #include "tabane/lab/commands/child.h"
 #include "tabane/lab/record/points.h"
+#include "tabane/program/output.h"
 
 namespace tabane::lab {
 
@@ -61,10 +62,9 @@ inline constexpr const char* kCommandFactor = "command";
 struct TimeContender {
   std::string name;  // unique
   Factors factors;   // unique; with a word for kCommandFactor
-  // One run, ended after so many seconds.
-  std::function<ChildRun(double timeout_seconds)> run;
-  // The same for its peak memory, perhaps more slowly: in the warm-up. Null: as run().
-  std::function<ChildRun(double timeout_seconds)> run_for_peak = nullptr;
+  // One run, ended after so many seconds. for_peak: in the warm-up, for its peak memory, too,
+  // perhaps more slowly.
+  std::function<ChildRun(double timeout_seconds, bool for_peak)> run;
   // Before and after each run, outside its time.
   std::function<void()> prepare = [] {}, conclude = [] {};
 };
@@ -99,17 +99,8 @@ struct Timings {
   std::size_t rounds() const { return points.size() == 0 ? 0 : points[0].samples.size(); }
 };
 
-// A command failed, or was not finished in time.
-class CommandFailed : public core::Error {
- public:
-  CommandFailed(const std::string& text, std::string messages)
-      : Error(text), messages_(std::move(messages)) {}
-
-  const std::string& messages() const { return messages_; }  // its last ones
-
- private:
-  std::string messages_;
-};
+// A command failed, or was not finished in time; with its last messages.
+using CommandFailed = program::WithLines<core::Error>;
 
 // Measures in turn, one run of each per round, in an order drawn anew. The user's stop ends it with
 // the whole rounds so far. throws: CommandFailed, unless ignore_failure; as the contenders.

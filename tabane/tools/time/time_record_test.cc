@@ -55,8 +55,8 @@ TEST(TimeRecord, HasAFigureForEachCommandAndRatio) {
 // The second command is shorter than what is counted; the system has no counter of energy.
 TEST(TimeRecord, ShowsWhatTheProcessorCountedIfItDid) {
   Timed timed(20);
-  timed.contenders[0].run = [run = timed.contenders[0].run](double timeout) {
-    ChildRun counted = run(timeout);
+  timed.contenders[0].run = [run = timed.contenders[0].run](double timeout, bool for_peak) {
+    ChildRun counted = run(timeout, for_peak);
     counted.counts = {{core::events::kInstructions, 3e6},
                       {core::events::kCycles, 2e6},
                       {core::events::kTlbMisses, 1500}};

@@ -124,15 +124,16 @@ TEST(TimeInTurn, MakesASampleOfSeveralRuns) {
 
 TEST(TimeInTurn, EndsWithACommandThatFails) {
   core::ManualClock clock;
-  const TimeContender fails{.name = "it", .factors = {{kCommandFactor, "it"}}, .run = [](double) {
-                              return ChildRun{.seconds = 1, .exit_code = 3, .errors = "why\n"};
-                            }};
+  const TimeContender fails{
+      .name = "it", .factors = {{kCommandFactor, "it"}}, .run = [](double, bool) {
+        return ChildRun{.seconds = 1, .exit_code = 3, .errors = "why\n"};
+      }};
   try {
     time_in_turn({fails}, {}, clock, {});
     ADD_FAILURE();
   } catch (const CommandFailed& error) {
     EXPECT_STREQ(error.what(), "'it': exit code 3");
-    EXPECT_EQ(error.messages(), "why\n");
+    EXPECT_EQ(error.lines(), std::vector<std::string>{"why"});
   }
   TimeEffort effort = rounds(4);
   effort.ignore_failure = true;
@@ -146,7 +147,7 @@ TEST(TimeInTurn, GivesEachCommandTenTimesItsFirstRun) {
   std::vector<double> limits;
   const auto command = [&](double seconds) {
     return TimeContender{
-        .name = "it", .factors = {{kCommandFactor, "it"}}, .run = [&, seconds](double limit) {
+        .name = "it", .factors = {{kCommandFactor, "it"}}, .run = [&, seconds](double limit, bool) {
           limits.push_back(limit);
           return ChildRun{.seconds = seconds};
         }};

@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <exception>
 #include <memory>
-#include <sstream>
 #include <utility>
 
 #include "tabane/core/clock.h"
@@ -82,22 +81,14 @@ std::vector<lab::TimeContender> contenders_of(const TimePlan& plan,
         {.name = timed.name,
          .factors = timed.factors,
          .run =
-             [&timed, counters, stop_requested, seconds](double timeout_seconds) {
-               const lab::ChildRun run = lab::run_child(
-                   timed.command, {.timeout_seconds = timeout_seconds,
-                                   .stop_requested = stop_requested,
-                                   .most_kept_bytes = 0,
-                                   .counters = *seconds > kCountedSeconds ? counters : nullptr});
-               *seconds = run.seconds;
-               return run;
-             },
-         .run_for_peak =
-             [&timed, stop_requested, seconds](double timeout_seconds) {
+             [&timed, counters, stop_requested, seconds](double timeout_seconds, bool for_peak) {
+               const bool counted = !for_peak && *seconds > kCountedSeconds;
                const lab::ChildRun run =
                    lab::run_child(timed.command, {.timeout_seconds = timeout_seconds,
                                                   .stop_requested = stop_requested,
-                                                  .small_peaks = true,
-                                                  .most_kept_bytes = 0});
+                                                  .small_peaks = for_peak,
+                                                  .most_kept_bytes = 0,
+                                                  .counters = counted ? counters : nullptr});
                *seconds = run.seconds;
                return run;
              },
@@ -203,12 +194,6 @@ void time_commands(TimeOptions& options) {
         {.command_line = options.command_line, .shell_seconds = shell_seconds(plan, timings)});
   });
   if (not_cleaned) std::rethrow_exception(not_cleaned);
-}
-
-// What a command said before it failed, line by line.
-void print_messages(const std::string& messages) {
-  std::istringstream lines(messages);
-  for (std::string line; std::getline(lines, line);) fmt::print(stderr, "  {}\n", printable(line));
 }
 
 std::vector<Option> effort_rows(TimeOptions& options) {
@@ -317,11 +302,11 @@ int run(TimeOptions& options, const Given& given) {
   try {
     time_commands(options);
   } catch (const lab::CommandFailed& error) {
-    if (error.messages().empty())
+    if (error.lines().empty())
       throw WithLines<core::Error>(
           error.what(), "tabane: it left no messages; --show-output shows what it prints");
-    print_messages(error.messages());
-    throw;
+    for (const std::string& line : error.lines()) fmt::print(stderr, "  {}\n", printable(line));
+    throw core::Error(error.what());
   }
   return kOk;
 }

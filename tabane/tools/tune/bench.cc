@@ -78,16 +78,8 @@ std::size_t at_random(SyntheticCommand& command, std::mt19937_64& random) {
 // A line of what tune_optuna.py reads.
 std::string line_of(const SyntheticCommand& command) {
   lab::Json factors = lab::Json::array(), candidates = lab::Json::array();
-  for (const Dimension& dimension : command.space().dimensions()) {
-    std::vector<std::size_t> order(dimension.levels.size());
-    for (std::size_t i = 0; i < order.size(); ++i) order[i] = i;
-    const bool ordered = !dimension.amounts.empty();
-    if (ordered)
-      std::ranges::sort(order, [&](std::size_t a, std::size_t b) {
-        return dimension.amounts[a] < dimension.amounts[b];
-      });
-    factors.push_back({{"ordered", ordered}, {"order", order}});
-  }
+  for (const Dimension& dimension : command.space().dimensions())
+    factors.push_back({{"ordered", !dimension.amounts.empty()}, {"order", dimension.by_amount()}});
   for (std::size_t i = 0; i < command.space().candidates().size(); ++i)
     candidates.push_back(
         {{"levels", command.space().candidates()[i]}, {"seconds", command.true_seconds(i)}});
@@ -210,8 +202,8 @@ class Tuning300 {
          lab::Entry(share_within(regrets, 0.05), "share")});
   }
 
-  void figure(const std::string& question, const std::string& what, std::vector<double> ours,
-              std::vector<double> peer) {
+  void figure(const std::string& question, const std::string& what, const std::vector<double>& ours,
+              const std::vector<double>& peer) {
     panel_.tell({.question = question,
                  .unit = "share",
                  .figure = what,

@@ -51,7 +51,6 @@ Search::Search(const Space& space, const Budget& budget, std::uint64_t seed)
     : space_(space), random_(seed) {
   set_budget(budget);
   const auto& candidates = space.candidates();
-  for (std::size_t i = 0; i < candidates.size(); ++i) indices_[candidates[i]] = i;
   runs_of_.resize(candidates.size());
   told_variance_.resize(candidates.size());
   refused_.resize(candidates.size());
@@ -60,11 +59,6 @@ Search::Search(const Space& space, const Budget& budget, std::uint64_t seed)
     worked_.emplace_back(dimension.levels.size(), 0);
   }
   plan_lines();
-}
-
-std::size_t Search::index_of(const Candidate& candidate) const {
-  const auto found = indices_.find(candidate);
-  return found == indices_.end() ? space_.candidates().size() : found->second;
 }
 
 double Search::spent() const { return std::max(runs_ / most_runs_, seconds_ / most_seconds_); }
@@ -174,7 +168,7 @@ void Search::plan_levels() {
     for (int level = 0; level < count; level += few ? 1 : std::max(1, count / 3)) {
       Candidate candidate = base;
       candidate[d] = level;
-      const std::size_t index = index_of(candidate);
+      const std::size_t index = space_.index_of(candidate);
       if (index < runs_of_.size() && !was_run(index)) levels_.push_back(index);
     }
   }

@@ -13,7 +13,6 @@
 #include <deque>
 #include <functional>
 #include <limits>
-#include <map>
 #include <optional>
 #include <random>
 #include <string>
@@ -120,7 +119,6 @@ class Search {
   void observe(const Observation& observation);
   void take_in(std::size_t candidate, double value);
   void tell_surrogate(const Observation& observation);
-  std::size_t index_of(const Candidate& candidate) const;
   double least_value() const;  // a logarithm
 
   const Space& space_;
@@ -129,7 +127,6 @@ class Search {
   Phase phase_ = Phase::screening;
   int runs_ = 0;
   double seconds_ = 0;
-  std::map<Candidate, std::size_t> indices_;
 
   std::vector<Observation> observations_;
   std::vector<std::vector<double>> runs_of_;

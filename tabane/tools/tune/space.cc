@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <numeric>
 #include <set>
 
 #include "tabane/core/error.h"
@@ -21,6 +22,14 @@ bool advance(Candidate& candidate, const std::vector<Dimension>& dimensions) {
 
 }  // namespace
 
+std::vector<std::size_t> Dimension::by_amount() const {
+  std::vector<std::size_t> order(levels.size());
+  std::iota(order.begin(), order.end(), std::size_t{0});
+  if (amounts.empty()) return order;
+  std::ranges::stable_sort(order, {}, [&](std::size_t level) { return amounts[level]; });
+  return order;
+}
+
 Space::Space(std::vector<Dimension> dimensions, const Legal& legal)
     : dimensions_(std::move(dimensions)) {
   Candidate candidate(dimensions_.size(), 0);
@@ -34,10 +43,10 @@ Space::Space(std::vector<Dimension> dimensions, const Legal& legal)
   } while (advance(candidate, dimensions_));
 }
 
-const Dimension& Space::dimension(const std::string& name) const {
-  for (const Dimension& one : dimensions_)
-    if (one.name == name) return one;
-  throw core::UsageError("{} is not varied", name);
+std::size_t Space::index_of(const Candidate& candidate) const {
+  const auto at = std::ranges::lower_bound(candidates_, candidate);
+  const bool found = at != candidates_.end() && *at == candidate;
+  return found ? static_cast<std::size_t>(at - candidates_.begin()) : candidates_.size();
 }
 
 double Space::amount(Scale scale, const Candidate& candidate) const {
@@ -66,20 +75,6 @@ Factors Space::factors(const Candidate& candidate) const {
   for (std::size_t d = 0; d < dimensions_.size(); ++d)
     factors.set(dimensions_[d].name, dimensions_[d].levels[static_cast<std::size_t>(candidate[d])]);
   return factors;
-}
-
-std::size_t Space::find(const Factors& wanted) const {
-  Candidate candidate;
-  for (const Dimension& dimension : dimensions_) {
-    const Level* level = wanted.find(dimension.name);
-    std::size_t i = 0;
-    while (level != nullptr && i < dimension.levels.size() && dimension.levels[i] != *level) ++i;
-    if (level == nullptr || i == dimension.levels.size()) return candidates_.size();
-    candidate.push_back(static_cast<int>(i));
-  }
-  std::size_t i = 0;
-  while (i < candidates_.size() && candidates_[i] != candidate) ++i;
-  return i;
 }
 
 std::string Space::text(const Candidate& candidate) const {

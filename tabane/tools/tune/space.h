@@ -28,6 +28,8 @@ struct Dimension {
   std::vector<double> amounts = {};
 
   bool counts_workers() const { return scale == Scale::processes || scale == Scale::threads; }
+  // The levels by amount, as indices; of words as they are.
+  std::vector<std::size_t> by_amount() const;
 };
 
 using Candidate = std::vector<int>;  // the index of a level of each dimension
@@ -47,8 +49,8 @@ class Space {
 
   const std::vector<Dimension>& dimensions() const { return dimensions_; }
   const std::vector<Candidate>& candidates() const { return candidates_; }
-  // throws: core::UsageError for a name that is not among the dimensions.
-  const Dimension& dimension(const std::string& name) const;
+  // candidates().size(): it is not among them.
+  std::size_t index_of(const Candidate& candidate) const;
 
   // The number of processes or of threads of each; 1 where it is not varied.
   double amount(Scale scale, const Candidate& candidate) const;
@@ -64,15 +66,13 @@ class Space {
   int changes(const Candidate& candidate) const;
 
   Factors factors(const Candidate& candidate) const;
-  // The index of the candidate with these factors; candidates().size() if there is none.
-  std::size_t find(const Factors& factors) const;
   // "threads 8, placement scatter"; only what differs from the command as started, which itself is
   // "as started".
   std::string text(const Candidate& candidate) const;
 
  private:
   std::vector<Dimension> dimensions_;
-  std::vector<Candidate> candidates_;
+  std::vector<Candidate> candidates_;  // in lexicographic order
 };
 
 // 1, 2, 4 … most, and those of `marks` that are at most `most`: ascending, each once.

@@ -34,16 +34,6 @@ const Dimension* dimension_of(const Space& space, Scale scale) {
   return nullptr;
 }
 
-// The levels of a dimension by amount, as indices.
-std::vector<std::size_t> by_amount(const Dimension& dimension) {
-  std::vector<std::size_t> order(dimension.levels.size());
-  for (std::size_t i = 0; i < order.size(); ++i) order[i] = i;
-  std::ranges::stable_sort(order, [&](std::size_t a, std::size_t b) {
-    return dimension.amounts[a] < dimension.amounts[b];
-  });
-  return order;
-}
-
 std::size_t index_of(const Space& space, const Dimension& dimension) {
   return static_cast<std::size_t>(&dimension - space.dimensions().data());
 }
@@ -53,7 +43,7 @@ void add_heat_map(Record& record, const TuneData& data) {
   const Dimension* processes = dimension_of(data.space, Scale::processes);
   const Dimension* threads = dimension_of(data.space, Scale::threads);
   if (processes == nullptr || threads == nullptr) return;
-  const auto rows = by_amount(*processes), columns = by_amount(*threads);
+  const auto rows = processes->by_amount(), columns = threads->by_amount();
   const std::size_t p = index_of(data.space, *processes), t = index_of(data.space, *threads);
   Matrix matrix{.unit = data.header.unit,
                 .better = data.header.inverted ? Better::higher : Better::lower,

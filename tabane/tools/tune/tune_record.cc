@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "tabane/core/error.h"
+#include "tabane/core/units.h"
 #include "tabane/lab/environment.h"
 #include "tabane/lab/record/text.h"
 #include "tabane/lab/record_head.h"
@@ -170,10 +171,6 @@ void add_refused(Record& record, const TuneData& data) {
             "a different output is right, too, give --ignore-output.");
 }
 
-std::string combinations(std::size_t count) {
-  return fmt::format("{} {}", count, count == 1 ? "combination" : "combinations");
-}
-
 void add_not_tried(Record& record, const TuneData& data) {
   Rows rows{{"what", "why"}, {}};
   for (const auto& [what, why] : data.header.left_out) rows.rows.push_back({what, why});
@@ -187,13 +184,13 @@ void add_not_tried(Record& record, const TuneData& data) {
   }
   for (const TunedRun& run : data.tuning.runs) stopped += run.outcome.stopped;
   if (stopped > 0)
-    rows.rows.push_back({fmt::format("the end of {} {}", stopped, stopped == 1 ? "run" : "runs"),
+    rows.rows.push_back({"the end of " + core::counted(stopped, "run"),
                          "more than 4 times the best so far had passed"});
   if (hopeless > 0)
-    rows.rows.push_back(
-        {combinations(hopeless), "worse than the best, to judge by similar settings (97.5 %)"});
+    rows.rows.push_back({core::counted(hopeless, "combination"),
+                         "worse than the best, to judge by similar settings (97.5 %)"});
   if (unknown > 0)
-    rows.rows.push_back({combinations(unknown),
+    rows.rows.push_back({core::counted(unknown, "combination"),
                          "the expected gain of another run was too small, or the budget spent"});
   add_table(record, "What was not tried, and why", std::move(rows), "");
 }
@@ -274,9 +271,8 @@ std::string why_it_won(const Space& space, const Tuning& tuning, const TuningHea
   for (std::size_t d = 0; d < winner.size(); ++d) {
     Candidate without = winner;
     without[d] = 0;
-    const auto at = std::ranges::find(space.candidates(), without);
-    if (winner[d] == 0 || at == space.candidates().end()) continue;
-    const auto index = static_cast<std::size_t>(at - space.candidates().begin());
+    const std::size_t index = space.index_of(without);
+    if (winner[d] == 0 || index == space.candidates().size()) continue;
     const double loss =
         std::exp(tuning.search->belief(index).mean - tuning.search->belief(tuning.best).mean);
     const Dimension& dimension = space.dimensions()[d];

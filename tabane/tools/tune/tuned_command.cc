@@ -117,17 +117,6 @@ std::string shown(const lab::ChildRun& run) {
 
 }  // namespace
 
-std::string_view what_it_is(Goal goal) {
-  constexpr std::string_view kNames[] = {"wall time", "processor time", "peak memory", "PUs x time",
-                                         "metric"};
-  return kNames[static_cast<int>(goal)];
-}
-
-const char* unit_of(Goal goal) {
-  if (goal == Goal::memory) return "B";
-  return goal == Goal::metric ? "1" : "s";
-}
-
 TunedCommand::TunedCommand(const TunePlan& plan, Judging judging,
                            std::function<bool()> stop_requested)
     : plan_(plan),
@@ -209,42 +198,27 @@ TunedCommand::Measured TunedCommand::measure(std::size_t candidate, double run_l
     measured.refused.clear();
   }
   const double n = repeat_;
-  switch (judging_.goal) {
-    case Goal::time:
-      measured.value = seconds / n;
-      break;
-    case Goal::cpu_time:
-      measured.value = std::max(cpu / n, 1e-6);
-      break;
-    case Goal::memory:
-      measured.value = peak;
-      if (!peak_known) measured.refused = "its peak memory is too small to be known";
-      break;
-    case Goal::cost:
-      measured.value = seconds / n * plan_.pus(levels);
-      break;
-    case Goal::metric: {
-      if (measured.timed_out) break;
-      const auto value = metric_->last_in(measured.last.output);
-      if (!value || *value <= 0)
-        measured.refused = value ? fmt::format("its metric is {}, not above 0", *value)
-                                 : "nothing that it printed matches --metric";
-      else
-        measured.value = judging_.higher_is_better ? 1 / *value : *value;
-    }
-  }
+  const double values[] = {seconds / n, std::max(cpu / n, 1e-6), peak,
+                           seconds / n * plan_.pus(levels), 0};
+  measured.value = values[static_cast<int>(judging_.goal)];
+  if (judging_.goal == Goal::memory && !peak_known)
+    measured.refused = "its peak memory is too small to be known";
+  if (judging_.goal != Goal::metric || measured.timed_out) return measured;
+  const auto value = metric_->last_in(measured.last.output);
+  if (!value || *value <= 0)
+    measured.refused = value ? fmt::format("its metric is {}, not above 0", *value)
+                             : "nothing that it printed matches --metric";
+  else
+    measured.value = judging_.higher_is_better ? 1 / *value : *value;
   return measured;
 }
 
-double TunedCommand::limit_of_first(const lab::tune::Budget& budget) const {
-  return judging_.timeout_seconds.value_or(budget.seconds > 0 ? budget.seconds : kLongestFirst);
-}
-
 void TunedCommand::try_out(const lab::tune::Budget& budget) {
+  const double limit =
+      judging_.timeout_seconds.value_or(budget.seconds > 0 ? budget.seconds : kLongestFirst);
   std::string hash;
   for (int i = 0; i < std::max(kFewestTries, judging_.warmups); ++i) {
     run_line(judging_.prepare, "--prepare");
-    const double limit = limit_of_first(budget);
     const Measured measured = measure(0, limit, kUnlimited, false);
     if (measured.timed_out)
       throw core::Error("the command as started is not finished after {} ({})",

@@ -36,8 +36,14 @@ class Metric {
 };
 
 enum class Goal { time, cpu_time, memory, cost, metric };
-std::string_view what_it_is(Goal goal);  // "wall time"
-const char* unit_of(Goal goal);          // "s"
+struct GoalWords {
+  const char *name, *what, *unit;  // of --goal; "wall time"; "s"
+};
+inline constexpr GoalWords kGoals[] = {{"time", "wall time", "s"},
+                                       {"cpu", "processor time", "s"},
+                                       {"memory", "peak memory", "B"},
+                                       {"cost", "PUs x time", "s"},
+                                       {nullptr, "metric", "1"}};
 
 struct Judging {
   Goal goal = Goal::time;
@@ -86,7 +92,6 @@ class TunedCommand {
   bool prints_the_same(const lab::tune::Proposal& proposal, const Measured& measured) const;
   std::vector<lab::ChildCommand> commands(const CommandSetting& setting, bool as_printed) const;
   void know_first(const lab::ChildRun& run, const lab::tune::Budget& budget);
-  double limit_of_first(const lab::tune::Budget& budget) const;
   void run_line(const std::string& line, const char* what);
   std::string no_memory_for(std::size_t candidate) const;
 

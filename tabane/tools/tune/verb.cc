@@ -61,12 +61,8 @@ void tune_collectives(const TuneOptions& options) {
 
 Judging judging_of(const TuneOptions& options) {
   Judging judging = options.judging;
-  constexpr std::pair<const char*, Goal> kGoals[] = {{"time", Goal::time},
-                                                     {"cpu", Goal::cpu_time},
-                                                     {"memory", Goal::memory},
-                                                     {"cost", Goal::cost}};
-  for (const auto& [name, goal] : kGoals)
-    if (options.goal == name) judging.goal = goal;
+  for (int goal = 0; goal < static_cast<int>(Goal::metric); ++goal)
+    if (options.goal == kGoals[goal].name) judging.goal = static_cast<Goal>(goal);
   if (!judging.metric.empty()) {
     if (options.goal != "time") throw core::UsageError("--metric and --goal exclude each other");
     judging.goal = Goal::metric;
@@ -201,7 +197,7 @@ class CommandTuning {
     return {.command = shell_line(request.command),
             .command_line = options_.command_line,
             .goal = goal_text(),
-            .unit = unit_of(judging_.goal),
+            .unit = kGoals[static_cast<int>(judging_.goal)].unit,
             .inverted = metric && judging_.higher_is_better,
             .line = lines_.to_use,
             .other_line = lines_.other,
@@ -212,7 +208,7 @@ class CommandTuning {
 
   // "metric 'GFLOPS: ([0-9.]+)'"
   std::string goal_text() const {
-    const std::string what(what_it_is(judging_.goal));
+    const std::string what = kGoals[static_cast<int>(judging_.goal)].what;
     return judging_.goal == Goal::metric ? fmt::format("{} '{}'", what, judging_.metric) : what;
   }
 

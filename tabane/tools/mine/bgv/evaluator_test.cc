@@ -249,7 +249,7 @@ TEST(BgvEvaluator, MissingKeysAreNamed) {
   EXPECT_THROW(evaluator.relinearise(product), core::UsageError);
   EXPECT_THROW(evaluator.rotate(x, 1), core::UsageError);
   const Material flat(parameters_for(1));
-  EXPECT_THROW(EvaluationKeys::generate(flat.secret, {}), core::UsageError);
+  EXPECT_THROW(EvaluationKeys::generate(flat.secret, false), core::UsageError);
 }
 
 TEST(BgvDecryptor, RefusesWhatIsLostInNoise) {

@@ -177,7 +177,7 @@ SecretKey::~SecretKey() {
   crypto::wipe(std::as_writable_bytes(std::span(values_)));
 }
 
-EvaluationKeys EvaluationKeys::generate(const SecretKey& secret, const Which& which,
+EvaluationKeys EvaluationKeys::generate(const SecretKey& secret, bool rotations,
                                         RandomStream random) {
   const Context& context = *secret.context();
   if (!context.parameters().has_special_prime()) {
@@ -191,23 +191,18 @@ EvaluationKeys EvaluationKeys::generate(const SecretKey& secret, const Which& wh
     for (std::size_t j = 0; j < context.primes(); ++j) make(j, std::span(from).subspan(j * n, n));
     return switch_key(secret, from, random);
   };
-  if (which.relinearisation) {
-    keys.relinearisation = each_prime([&](std::size_t j, Residues out) {
-      multiply(context.modulus(j), secret.values(j), secret.values(j), out);
-    });
-  }
+  keys.relinearisation = each_prime([&](std::size_t j, Residues out) {
+    multiply(context.modulus(j), secret.values(j), secret.values(j), out);
+  });
   const auto add_rotation = [&](std::uint64_t exponent) {
     const Automorphism automorphism(n, exponent);
     keys.rotations.emplace(exponent, each_prime([&](std::size_t j, Residues out) {
                              automorphism.apply(secret.values(j), out);
                            }));
   };
-  if (which.rotations) {
-    for (std::size_t steps = 1; steps < n / 2; steps *= 2) {
-      add_rotation(rotation_exponent(n, steps));
-    }
-    add_rotation(exchange_exponent(n));
-  }
+  if (!rotations) return keys;
+  for (std::size_t steps = 1; steps < n / 2; steps *= 2) add_rotation(rotation_exponent(n, steps));
+  add_rotation(exchange_exponent(n));
   return keys;
 }
 

@@ -169,12 +169,9 @@ struct EvaluationKeys {
 
   auto fields() { return std::tie(id, relinearisation, rotations); }
 
-  struct Which {
-    bool relinearisation = true;
-    bool rotations = false;  // by powers of two, and of the rows: all that sum_slots() needs
-  };
+  // rotations: whether to make all that sum_slots() needs: those by powers of two, and of the rows.
   // throws: core::UsageError if the parameters have no special prime.
-  static EvaluationKeys generate(const SecretKey& secret, const Which& which,
+  static EvaluationKeys generate(const SecretKey& secret, bool rotations,
                                  RandomStream random = RandomStream::fresh());
 };
 

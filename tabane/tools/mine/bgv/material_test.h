@@ -79,8 +79,7 @@ struct Material {
       : context(make_context(parameters)),
         secret(SecretKey::generate(context, KeyId{number}, stream_of(number))) {
     if (parameters.has_special_prime()) {
-      keys = EvaluationKeys::generate(secret, {.relinearisation = true, .rotations = true},
-                                      stream_of(number + 101));
+      keys = EvaluationKeys::generate(secret, true, stream_of(number + 101));
     }
   }
 

@@ -20,8 +20,7 @@ ProductSum::ProductSum(SharedContext context, std::size_t primes)
 }
 
 void ProductSum::take_in(const CiphertextView& term) {
-  TABANE_ASSERT(term.components == 2 && term.primes == primes_ &&
-                term.degree == context_->degree());
+  TABANE_ASSERT(term.primes == primes_ && term.degree == context_->degree());
   if (terms_ > 0 && term.key != key_) {
     throw core::UsageError("ciphertexts that were made with different keys cannot be added");
   }
@@ -38,13 +37,17 @@ void ProductSum::make_room(std::size_t products) {
   pending_ += products;
 }
 
-void ProductSum::reduce() {
+void ProductSum::write_reduced(std::uint64_t* out) const {
   const std::size_t n = context_->degree();
-  auto* const low = reinterpret_cast<std::int64_t*>(low_.data());
+  const auto* const low = reinterpret_cast<const std::int64_t*>(low_.data());
   for (std::size_t part = 0; part < 3 * primes_; ++part) {
     reduce_sums(context_->modulus(part % primes_), &high_[part * n], low + part * n, n,
-                &low_[part * n]);
+                out + part * n);
   }
+}
+
+void ProductSum::reduce() {
+  write_reduced(low_.data());
   std::ranges::fill(high_, 0);
   pending_ = 1;  // residues count as a product does
 }
@@ -60,6 +63,7 @@ SumWords ProductSum::sums_of(std::size_t prime) {
 }
 
 void ProductSum::take_in_product(const CiphertextView& a, const CiphertextView& b) {
+  TABANE_ASSERT(a.components == 2 && b.components == 2);
   take_in(a);
   deviation_ += std::exp2(context_->noise().product(a.deviation, b.deviation));
   ++terms_;
@@ -97,7 +101,7 @@ void ProductSum::add(const CiphertextView& a) {
   take_in(a);
   deviation_ += std::exp2(a.deviation);
   ++terms_;
-  accumulate(a.words, 2 * primes_ * context_->degree(),
+  accumulate(a.words, a.components * primes_ * context_->degree(),
              reinterpret_cast<std::int64_t*>(low_.data()));
 }
 
@@ -122,15 +126,10 @@ void ProductSum::add(const ProductSum& other) {
 
 Ciphertext ProductSum::finish() const {
   if (empty()) throw core::UsageError("a sum of no ciphertexts has no value");
-  const std::size_t n = context_->degree();
-  Ciphertext result(n, 3, primes_);
+  Ciphertext result(context_->degree(), 3, primes_);
   result.deviation = std::log2(deviation_);
   result.key = key_;
-  const auto* const low = reinterpret_cast<const std::int64_t*>(low_.data());
-  for (std::size_t part = 0; part < 3 * primes_; ++part) {
-    reduce_sums(context_->modulus(part % primes_), &high_[part * n], low + part * n, n,
-                &result.words()[part * n]);
-  }
+  write_reduced(result.words().data());
   return result;
 }
 

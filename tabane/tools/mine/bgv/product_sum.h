@@ -76,7 +76,8 @@ class ProductSum {
   // primes: of the ciphertexts; at most those of the parameters.
   ProductSum(SharedContext context, std::size_t primes);
 
-  // sum += a b, and sum += a. throw: core::UsageError if a key differs.
+  // sum += a b, and sum += a, which may be a finished sum, too. throw: core::UsageError if a key
+  // differs.
   void add_product(const CiphertextView& a, const CiphertextView& b);
   void add(const CiphertextView& a);
   // sum += a[0] b[0] + a[1] b[1] + …
@@ -94,6 +95,7 @@ class ProductSum {
   void take_in(const CiphertextView& term);
   void take_in_product(const CiphertextView& a, const CiphertextView& b);
   void make_room(std::size_t products);
+  void write_reduced(std::uint64_t* out) const;  // may be to low_
   void reduce();
   SumWords sums_of(std::size_t prime);
   std::size_t size() const { return 3 * primes_ * context_->degree(); }
