@@ -10,7 +10,6 @@
 #include <sys/resource.h>
 
 #include <algorithm>
-#include <cctype>
 #include <cmath>
 #include <cstdlib>
 #include <ctime>
@@ -87,17 +86,11 @@ Json instruction_sets(std::vector<std::string> flags) {
   return joined(flags, " ", "");
 }
 
-bool is_cpu_directory(const std::string& name) {
-  return name.size() > 3 && name.starts_with("cpu") &&
-         std::all_of(name.begin() + 3, name.end(), [](unsigned char c) { return std::isdigit(c); });
-}
-
-// A number that every CPU has under /sys/devices/system/cpu/cpuN; CPUs without it are left
-// out.
+// A number that every CPU has under /sys/devices/system/cpu/cpuN; what has none, as CPUs may, is
+// left out.
 std::vector<double> of_every_cpu(const core::SystemFiles& files, const std::string& file) {
   std::vector<double> values;
   for (const std::string& name : files.names(kCpu)) {
-    if (!is_cpu_directory(name)) continue;
     if (const auto value = files.number(std::string(kCpu) + "/" + name + file))
       values.push_back(*value);
   }

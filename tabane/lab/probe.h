@@ -4,7 +4,6 @@
 #include <functional>
 #include <map>
 #include <memory>
-#include <optional>
 #include <span>
 #include <stdexcept>
 #include <string>
@@ -73,9 +72,8 @@ class ProbeContext {
   const Pass& pass() const { return pass_; }
   ProbeMemory& memory() { return memory_; }
 
-  // The median of a result measured earlier in this survey; null if there is none.
-  std::optional<double> earlier(std::string_view name) const;
-  const Result* earlier_result(std::string_view name) const;  // until the next report(); or null
+  // A result measured earlier in this survey, until the next report(); null if there is none.
+  const Result* earlier_result(std::string_view name) const { return record_.find(name); }
 
   // Adds a result of this pass, or joins it with the same one of the passes before.
   void report(Result result);

@@ -33,8 +33,7 @@ inline void hide(double& value) {
 #endif
 }
 
-template <class Step>
-inline void chain(std::uint64_t operations, Step step) {
+inline void chain(std::uint64_t operations, auto step) {
   double a = 1.0, b = 1.0;
   hide(a);
   hide(b);

@@ -82,8 +82,7 @@ class HeldMemory {
     return region.huge_bytes().value_or(0) >= region.size() / 10 * 9;
   }
   // f(size index) with the pieces up to it copied by forks, ascending; in the end none is.
-  template <class F>
-  void with_more_and_more(F f) {
+  void with_more_and_more(auto f) {
     for (std::size_t i = 0; i < pieces_.size(); ++i) {
       pieces_[i].copy_on_fork(true);
       f(i);

@@ -46,8 +46,7 @@ std::vector<std::string> names_in(const std::string& directory) {
 }
 
 // Calls work(thread, name) for all files in parallel. throws: what one of the calls threw.
-template <class F>
-void for_each_file(const std::string& directory, unsigned threads, Schedule schedule, F work) {
+void for_each_file(const std::string& directory, unsigned threads, Schedule schedule, auto work) {
   const std::vector<std::string> names = names_in(directory);
   omp_set_dynamic(0);
   omp_set_schedule(schedule == Schedule::fixed ? omp_sched_static : omp_sched_dynamic, 0);
