@@ -101,8 +101,9 @@ struct Probe {
   Better better = Better::neither;
   std::string limit_how;  // how the limit is known; empty: there is none
   int version = 1;
-  double seconds = 1;          // about what all its passes take by default
-  double quick_seconds = 0.3;  // and with --quick
+  struct Seconds {
+    double full = 1, quick = 0.3;
+  } seconds = {};  // about what all its passes take; quick: with --quick
   std::function<void(const Probe&, ProbeContext&)> run;  // one pass
   // Probes that follow each other with the same group are measured in turn with each other, by
   // run_group of the first, which gets those of them that were selected; `run` is then not used.

@@ -42,11 +42,9 @@ constexpr Code kCodes[] = {
 // throws: DeviceError "WHAT: CL_…" unless code is CL_SUCCESS.
 void require(cl_int code, const char* what) {
   if (code == CL_SUCCESS) return;
-  for (const Code& known : kCodes) {
-    if (known.code == code) {
+  for (const Code& known : kCodes)
+    if (known.code == code)
       throw DeviceError(known.failure, fmt::format("{}: {}", what, known.name));
-    }
-  }
   throw DeviceError(Failure::refused, fmt::format("{}: OpenCL's error {}", what, code));
 }
 
@@ -298,8 +296,7 @@ extern "C" void tabane_opencl_list(std::vector<tabane::device::Description>* dev
 extern "C" tabane::device::Device* tabane_opencl_open(std::size_t index) {
   using namespace tabane::device::opencl;
   const std::vector<cl::Device> all = find_all();
-  if (index >= all.size()) {
+  if (index >= all.size())
     throw tabane::device::DeviceError(tabane::device::Failure::lost, "the device is gone");
-  }
   return new ClDevice(all[index], describe(all[index]));
 }

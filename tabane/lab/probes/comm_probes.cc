@@ -215,8 +215,7 @@ Probe message_probe(std::string name, std::string what) {
           .unit = "s",
           .better = Better::lower,
           .version = 2,
-          .seconds = 0.8,
-          .quick_seconds = 0.3};
+          .seconds = {0.8, 0.3}};
 }
 
 Probe collective_probe(std::string name, std::string what, RankWorkload workload) {

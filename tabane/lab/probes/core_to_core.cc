@@ -445,8 +445,7 @@ std::vector<Probe> core_to_core_probes(const core::Topology& topology) {
            .unit = "ns",
            .better = Better::lower,
            .version = 2,
-           .seconds = std::clamp(2 * least_seconds(pus, pus > kMostSerialPus), 1.0, 20.0),
-           .quick_seconds = 0.6,
+           .seconds = {std::clamp(2 * least_seconds(pus, pus > kMostSerialPus), 1.0, 20.0), 0.6},
            .run = run}};
 }
 

@@ -218,8 +218,7 @@ class Writer {
     }
   }
 
-  template <class T, class... More>
-  void operator()(const char* key, const T& value, const More&... more) {
+  void operator()(const char* key, const auto& value, const auto&... more) {
     out_[key] = write(value);
     if constexpr (sizeof...(more) > 0) (*this)(more...);
   }
@@ -276,11 +275,6 @@ class Writer {
   static Json write_other(const std::vector<T>& values) {
     Json out = Json::array();
     for (const T& value : values) out.push_back(write(value));
-    return out;
-  }
-  static Json write_other(const std::vector<bool>& values) {
-    Json out = Json::array();
-    for (const bool value : values) out.push_back(value);
     return out;
   }
   template <class T>
@@ -358,13 +352,11 @@ class Reader {
     return value;
   }
 
-  template <class T, class... More>
-  void operator()(const char* key, T& value, More&... more) const {
+  void operator()(const char* key, auto& value, auto&... more) const {
     at(key).read(value);
     if constexpr (sizeof...(more) > 0) (*this)(more...);
   }
-  template <class T, class... More>
-  void maybe(const char* key, T& value, More&... more) const {
+  void maybe(const char* key, auto& value, auto&... more) const {
     if (has(key)) at(key).read(value);
     if constexpr (sizeof...(more) > 0) maybe(more...);
   }
