@@ -28,14 +28,12 @@ std::vector<double> seconds_per_amount(const core::Series& series, double amount
 }
 
 lab::Comparison beside(const Question& question, const Contender& peer) {
-  lab::Comparison c;
-  c.question = question.name;
-  c.unit = question.unit;
-  c.peer_name = peer.name;
-  c.peer_how = peer.how;
-  if (peer.target > 0) c.target = peer.target;
-  c.skipped = peer.missing;
-  return c;
+  return {.question = question.name,
+          .unit = question.unit,
+          .peer_name = peer.name,
+          .peer_how = peer.how,
+          .target = peer.target > 0 ? std::optional(peer.target) : std::nullopt,
+          .skipped = peer.missing};
 }
 
 lab::Comparison compare(const Question& question, const Contender& peer,
@@ -73,11 +71,7 @@ core::Contender measured(Contender& contender, const std::string& name) {
 
 lab::Comparison left_out(const std::string& question, const std::string& peer,
                          const std::string& reason) {
-  lab::Comparison c;
-  c.question = question;
-  c.peer_name = peer;
-  c.skipped = reason;
-  return c;
+  return {.question = question, .peer_name = peer, .skipped = reason};
 }
 
 struct Answers {

@@ -80,16 +80,14 @@ Usage run_command(const Command& command) {
   if (pid < 0) throw core::SystemError("start", command[0], errno);
   int status = 0;
   rusage used{};
-  while (wait4(pid, &status, 0, &used) < 0) {
+  while (wait4(pid, &status, 0, &used) < 0)
     if (errno != EINTR) throw core::SystemError("wait4", command[0], errno);
-  }
   Usage usage;
   usage.wall_seconds = clock.now() - start;
   usage.cpu_seconds = seconds(used.ru_utime) + seconds(used.ru_stime);
   usage.peak_resident_bytes = static_cast<std::uint64_t>(used.ru_maxrss) * 1024;
-  if (!WIFEXITED(status) || WEXITSTATUS(status) != 0) {
+  if (!WIFEXITED(status) || WEXITSTATUS(status) != 0)
     throw core::Error(started_as(command, "") + ": failed: " + messages.last_line());
-  }
   return usage;
 }
 

@@ -129,11 +129,10 @@ std::string targets_met(const lab::Record& record) {
 
 lab::Result rates_result(const std::string& topic, const Question& question,
                          const std::string& contender, const std::vector<double>& costs) {
-  lab::Result result;
-  result.name = result_name(topic, question.name, contender);
-  result.what = fmt::format("{}: {}", question.name, contender);
-  result.unit = question.unit;
-  result.better = lab::Better::higher;
+  lab::Result result{.name = result_name(topic, question.name, contender),
+                     .what = fmt::format("{}: {}", question.name, contender),
+                     .unit = question.unit,
+                     .better = lab::Better::higher};
   std::vector<double> rates = costs;
   for (double& x : rates) x = 1 / x;
   lab::set_samples(result, std::move(rates));
@@ -141,10 +140,9 @@ lab::Result rates_result(const std::string& topic, const Question& question,
 }
 
 lab::Result figure_result(const std::string& topic, const lab::Comparison& figure) {
-  lab::Result result;
-  result.name = result_name(topic, figure.question, figure.figure);
-  result.what = fmt::format("{}: {}", figure.question, figure.figure);
-  result.unit = figure.unit;
+  lab::Result result{.name = result_name(topic, figure.question, figure.figure),
+                     .what = fmt::format("{}: {}", figure.question, figure.figure),
+                     .unit = figure.unit};
   if (figure.limit || figure.unit == "s")
     result.better = figure.at_least ? lab::Better::higher : lab::Better::lower;
   if (!figure.samples.empty()) lab::set_samples(result, figure.samples);

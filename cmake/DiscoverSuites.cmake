@@ -10,7 +10,6 @@ execute_process(
   COMMAND ${PROGRAM} --gtest_list_tests --gtest_filter=-${left_out}
   OUTPUT_VARIABLE listed TIMEOUT 60 COMMAND_ERROR_IS_FATAL ANY)
 string(REGEX MATCHALL "\n[^ \n]+\\." suites "\n${listed}")
-set(tests "")
 foreach(suite IN LISTS suites)
   string(REGEX REPLACE "[\n.]" "" name "${suite}")
   string(APPEND tests "add_test([==[${PREFIX}${name}]==] [==[${words}]==] "

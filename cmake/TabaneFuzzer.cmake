@@ -2,15 +2,13 @@
 # or patterns below tabane/, without .cc. No test where there is no clang with libFuzzer.
 find_program(TABANE_CLANGXX NAMES clang++ clang++-19 clang++-16 clang++-15 clang++-14)
 set(fuzz_flags -std=c++20 -g -O1 -fsanitize=fuzzer,address,undefined -I${PROJECT_SOURCE_DIR})
-if(TABANE_TESTS AND TABANE_CLANGXX)
-  execute_process(
-    COMMAND ${TABANE_CLANGXX} ${fuzz_flags} -Wl,--unresolved-symbols=ignore-all -x c++ /dev/null
-            -o ${PROJECT_BINARY_DIR}/fuzz_probe
-    RESULT_VARIABLE fuzz_result OUTPUT_QUIET ERROR_QUIET)
-endif()
+execute_process(
+  COMMAND ${TABANE_CLANGXX} ${fuzz_flags} -Wl,--unresolved-symbols=ignore-all -x c++ /dev/null
+          -o ${PROJECT_BINARY_DIR}/fuzz_probe
+  RESULT_VARIABLE fuzz_failure OUTPUT_QUIET ERROR_QUIET)
 
 function(tabane_fuzzer test)
-  if(NOT "${fuzz_result}" STREQUAL 0)
+  if(fuzz_failure OR NOT TABANE_TESTS)
     return()
   endif()
   cmake_parse_arguments(ARG "" "" "OPTIONS;SOURCES" ${ARGN})

@@ -1,6 +1,5 @@
-# What `cmake --install` puts where: program, libraries, headers, CMake and pkg-config packages, man
-# page, completions. All of it can be moved: nothing installed needs the prefix, but for programs of
-# users, which may look there for the modules for MPI and OpenCL (tabane/core/loadable_module.h).
+# What `cmake --install` puts where. All of it can be moved: nothing installed needs the prefix, but
+# for programs of users, which may look there for modules (tabane/core/loadable_module.h).
 include(CMakePackageConfigHelpers)
 
 get_property(modules GLOBAL PROPERTY TABANE_MODULES)
@@ -13,8 +12,7 @@ set_target_properties(tabane_all PROPERTIES EXPORT_NAME tabane)
 target_link_libraries(tabane_all INTERFACE ${modules})
 
 install(
-  TARGETS ${modules} tabane_all
-  EXPORT tabane
+  TARGETS ${modules} tabane_all EXPORT tabane
   ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR} COMPONENT dev
   FILE_SET HEADERS DESTINATION ${CMAKE_INSTALL_INCLUDEDIR} COMPONENT dev)
 set(package DESTINATION ${CMAKE_INSTALL_LIBDIR}/cmake/tabane COMPONENT dev)
@@ -35,20 +33,19 @@ install(FILES ${PROJECT_BINARY_DIR}/tabane.pc DESTINATION ${CMAKE_INSTALL_LIBDIR
 install(TARGETS tabane RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
 
 # Man page and completions are made by the program itself, from the definitions of its options.
-set(generated ${PROJECT_BINARY_DIR}/documents)
+set(made ${PROJECT_BINARY_DIR}/documents)
 add_custom_command(
-  OUTPUT ${generated}/tabane.1
-  COMMAND ${CMAKE_COMMAND} -E rm -rf ${generated}  # pages of removed verbs
-  COMMAND tabane generate-docs ${PROJECT_SOURCE_DIR}/docs/tabane.1.in ${generated}
+  OUTPUT ${made}/tabane.1
+  COMMAND ${CMAKE_COMMAND} -E rm -rf ${made}  # pages of removed verbs
+  COMMAND tabane generate-docs ${PROJECT_SOURCE_DIR}/docs/tabane.1.in ${made}
   DEPENDS tabane ${verb_modules} docs/tabane.1.in
   VERBATIM)
-add_custom_target(tabane_documents ALL DEPENDS ${generated}/tabane.1)
-install(FILES ${generated}/tabane.1 DESTINATION ${CMAKE_INSTALL_MANDIR}/man1)
-install(DIRECTORY ${generated}/man1/ DESTINATION ${CMAKE_INSTALL_MANDIR}/man1)
-install(FILES ${generated}/tabane DESTINATION ${CMAKE_INSTALL_DATADIR}/bash-completion/completions)
-install(FILES ${generated}/_tabane DESTINATION ${CMAKE_INSTALL_DATADIR}/zsh/site-functions)
-install(FILES ${generated}/tabane.fish
-        DESTINATION ${CMAKE_INSTALL_DATADIR}/fish/vendor_completions.d)
+add_custom_target(tabane_documents ALL DEPENDS ${made}/tabane.1)
+install(FILES ${made}/tabane.1 DESTINATION ${CMAKE_INSTALL_MANDIR}/man1)
+install(DIRECTORY ${made}/man1/ DESTINATION ${CMAKE_INSTALL_MANDIR}/man1)
+install(FILES ${made}/tabane DESTINATION ${CMAKE_INSTALL_DATADIR}/bash-completion/completions)
+install(FILES ${made}/_tabane DESTINATION ${CMAKE_INSTALL_DATADIR}/zsh/site-functions)
+install(FILES ${made}/tabane.fish DESTINATION ${CMAKE_INSTALL_DATADIR}/fish/vendor_completions.d)
 # As they lie in the sources, so that their links hold.
 file(GLOB_RECURSE documents CONFIGURE_DEPENDS RELATIVE ${PROJECT_SOURCE_DIR} docs/*.md
      docs/*.json packaging/*.md python/*.md tabane/*.md)

@@ -15,9 +15,8 @@
 #   where SERIAL, nothing else meanwhile.
 # tabane_test(NAME COMMAND… [PROPERTIES PROPERTY VALUE…]):
 #   a test that is a command, or a script of this folder; skipped where that ends with 77.
-#   PROCESSORS counts thirds of PUs, of which `make test` gives CTest three per PU: 2 by default,
-#   since most wait a third of their time, 1 for a test that mostly waits, 4 for one that keeps two
-#   PUs busy. A high COST starts it early.
+#   PROCESSORS counts thirds of PUs: 2 by default, since most wait a third of their time, 1 for a
+#   test that mostly waits, 4 for one that keeps two PUs busy. A high COST starts it early.
 # tabane_script_tests(PREFIX FOLDER/ ENDING):
 #   each script NAME + ENDING of a folder is a test PREFIX.NAME, which gets the path of the program,
 #   and the properties in a line "# CTest: PROPERTY VALUE…" of the script. Those of a module,
@@ -31,25 +30,20 @@ add_compile_options(
 # GCC 12 alone sees overlapping copies of 2^63 bytes in inlined std::string operations that its own
 # library wrote (GCC bugs 105329 and 105651, mended in 13).
 if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU" AND CMAKE_CXX_COMPILER_VERSION MATCHES "^12\\.")
-  add_compile_options(
-    -Wno-restrict -Wno-stringop-overflow -Wno-stringop-overread -Wno-array-bounds)
+  add_compile_options(-Wno-restrict -Wno-stringop-overflow -Wno-stringop-overread -Wno-array-bounds)
 endif()
 # Sources compiled at once look to GCC like headers, which should keep to themselves what is theirs.
-if(TABANE_UNITY AND CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
-  add_compile_options(-Wno-subobject-linkage)
-endif()
+add_compile_options($<$<AND:$<BOOL:${TABANE_UNITY}>,$<CXX_COMPILER_ID:GNU>>:-Wno-subobject-linkage>)
 add_link_options(-Wl,--as-needed)
 set(tabane_cold -O1)  # for what has no hot loop: it compiles in less time
 if(TABANE_SANITIZE)
   set(sanitizers -fsanitize=${TABANE_SANITIZE})
   add_compile_options(${sanitizers} -fno-omit-frame-pointer -fno-sanitize-recover=all)
   add_link_options(${sanitizers})
-  foreach(kind ADDRESS THREAD)  # sources ask for GCC's macros, which Clang has since 22
-    string(TOLOWER ${kind} name)
-    if(CMAKE_CXX_COMPILER_ID MATCHES "Clang" AND TABANE_SANITIZE MATCHES ${name})
-      add_compile_definitions(__SANITIZE_${kind}__=1)
-    endif()
-  endforeach()
+  if(CMAKE_CXX_COMPILER_ID MATCHES "Clang" AND TABANE_SANITIZE MATCHES "address|thread")
+    string(TOUPPER ${CMAKE_MATCH_0} kind)  # sources ask for GCC's macros, which Clang has since 22
+    add_compile_definitions(__SANITIZE_${kind}__=1)
+  endif()
 endif()
 
 function(tabane_unity target)
@@ -59,9 +53,7 @@ function(tabane_unity target)
     file(RELATIVE_PATH folder ${PROJECT_SOURCE_DIR} ${path}/..)
     string(MAKE_C_IDENTIFIER ${folder} folder)
     file(STRINGS ${path} several_times REGEX "hwy/foreach_target.h" LIMIT_COUNT 1)
-    if(several_times)  # compiles itself, once for each target
-      set_source_files_properties(${source} PROPERTIES SKIP_UNITY_BUILD_INCLUSION ON)
-    else()
+    if(NOT several_times)  # it compiles itself, once for each target
       math(EXPR batch "0${count_${folder}} / 8")
       math(EXPR count_${folder} "0${count_${folder}} + 1")
       set_source_files_properties(${source} PROPERTIES UNITY_GROUP ${folder}_${batch})
@@ -102,9 +94,8 @@ function(tabane_verbs name in_program)
     add_library(${target} MODULE ${verbs})
     get_property(held GLOBAL PROPERTY TABANE_HELD)
     list(JOIN held "," held)
-    set_target_properties(
-      ${target}
-      PROPERTIES PREFIX "" OUTPUT_NAME tabane_${name} LINK_LIBRARY_OVERRIDE "held,${held}")
+    set_target_properties(${target} PROPERTIES PREFIX "" OUTPUT_NAME tabane_${name}
+                                               LINK_LIBRARY_OVERRIDE "held,${held}")
     target_link_libraries(${target} PRIVATE tabane::${name} tabane_build)
     target_link_options(${target} PRIVATE -Wl,-Bsymbolic-functions)
     install(TARGETS ${target} LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR}/tabane)
@@ -123,24 +114,22 @@ function(tabane_module name)
   list(FILTER tests INCLUDE REGEX "_(test|fuzz)\\.cc$")
   list(FILTER sources EXCLUDE REGEX "_(test|fuzz|fuzz_main)\\.cc$")
   tabane_script_tests(${name}.script "" _test.py)
-  if(NOT sources)
-    tabane_verbs(${name} ${ARG_IN_PROGRAM})
-    return()
+  set(library tabane_${name})
+  if(sources)
+    add_library(${library} STATIC ${sources} ${ARG_EXTRA})
+    add_library(tabane::${name} ALIAS ${library})
+    set_target_properties(${library} PROPERTIES EXPORT_NAME ${name} POSITION_INDEPENDENT_CODE ON)
+    target_link_libraries(${library} PUBLIC ${ARG_DEPENDS})
+    target_compile_features(${library} PUBLIC cxx_std_20)
+    tabane_unity(${library})
   endif()
-  add_library(tabane_${name} STATIC ${sources} ${ARG_EXTRA})
-  add_library(tabane::${name} ALIAS tabane_${name})
-  set_target_properties(tabane_${name} PROPERTIES EXPORT_NAME ${name} POSITION_INDEPENDENT_CODE ON)
   if(ARG_HEADERS)
     file(GLOB headers CONFIGURE_DEPENDS ${ARG_HEADERS})
     list(FILTER headers EXCLUDE REGEX "_test\\.h$|/bench[^/]*$")
-    target_sources(
-      tabane_${name}
-      PUBLIC FILE_SET HEADERS BASE_DIRS ${PROJECT_SOURCE_DIR} FILES ${headers})
-    set_property(GLOBAL APPEND PROPERTY TABANE_MODULES tabane_${name})
+    target_sources(${library}
+                   PUBLIC FILE_SET HEADERS BASE_DIRS ${PROJECT_SOURCE_DIR} FILES ${headers})
+    set_property(GLOBAL APPEND PROPERTY TABANE_MODULES ${library})
   endif()
-  target_link_libraries(tabane_${name} PUBLIC ${ARG_DEPENDS})
-  target_compile_features(tabane_${name} PUBLIC cxx_std_20)
-  tabane_unity(tabane_${name})
   tabane_verbs(${name} ${ARG_IN_PROGRAM})
 
   get_property(taken DIRECTORY PROPERTY TABANE_TESTS_TAKEN)
@@ -157,6 +146,7 @@ endfunction()
 
 # The header of GoogleTest, compiled once for all tests.
 if(TABANE_TESTS)
+  find_package(GTest REQUIRED)
   file(CONFIGURE OUTPUT ${PROJECT_BINARY_DIR}/gtest_header.cc CONTENT "")
   add_library(tabane_gtest_header OBJECT ${PROJECT_BINARY_DIR}/gtest_header.cc)
   target_link_libraries(tabane_gtest_header PRIVATE GTest::gtest)
@@ -198,9 +188,7 @@ endfunction()
 
 function(tabane_test name command)
   cmake_parse_arguments(ARG "" "" "PROPERTIES" ${ARGN})
-  if(command MATCHES "\\.(py|sh)$")
-    get_filename_component(command ${command} ABSOLUTE)
-  endif()
+  get_filename_component(command ${command} ABSOLUTE)
   string(REGEX REPLACE "(.+\\.py)$" "Python3::Interpreter;\\1" command "${command}")
   if(TABANE_TESTS AND (Python3_FOUND OR NOT command MATCHES "^Python3"))
     add_test(NAME ${name} COMMAND ${command} ${ARG_UNPARSED_ARGUMENTS})

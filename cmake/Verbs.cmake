@@ -5,8 +5,8 @@
 # cmake -DFILES=PATH;… -DMODULES=tabane_SLICE_verb;… -DHEADERS=PATH;… -DVERSION=… -DVERBS=OUTPUT
 #       -DBUILD=OUTPUT -P …
 cmake_policy(VERSION 3.25)
+# Verbs are in this order, before all others.
 set(groups Measure Tune Protect Solve)
-# In this order inside their groups, before all others.
 set(order survey compare report study time tune explain run encrypt decrypt verify keygen rekey epub
     linpack scg slalom matmul mine)
 set(text "=[ \n]*\"[^\"]*\"([ \n]*\"[^\"]*\")*,[ \n]*")
@@ -21,12 +21,13 @@ foreach(file IN LISTS FILES)
     endif()
     set(shown "${CMAKE_MATCH_1}")
     set(group "${CMAKE_MATCH_5}")
-    string(REGEX REPLACE ".* " "" id ${verb})
-    if(id MATCHES "_study$")
-      set(group studies)
-    elseif(NOT group)  # it is below another
+    string(REGEX MATCH "([a-z0-9_]+)_(verb|study)$" id ${verb})
+    if(NOT group AND CMAKE_MATCH_2 STREQUAL "verb")  # it is below another
       continue()
     endif()
+    list(FIND groups "${group}" at)
+    list(FIND order ${CMAKE_MATCH_1} place)
+    string(REPLACE -1 99 key "${at} ${place} ${file}")
     if(tabane_${slice}_verb IN_LIST MODULES)
       string(APPEND defined "constexpr Verb ${id}_head{${shown}.load = []() -> const Verb& {"
                             " return load_verb(\"${slice}\", \"${id}\"); }};\n")
@@ -34,40 +35,27 @@ foreach(file IN LISTS FILES)
     else()
       string(APPEND defined "extern const Verb ${id};\n")
     endif()
-    list(APPEND in_${group} "&${id}")
-    list(APPEND groups ${group})
+    list(APPEND in_${CMAKE_MATCH_2} "${key} &${id}")
   endforeach()
 endforeach()
-
-list(REMOVE_DUPLICATES groups)
-list(REMOVE_ITEM groups studies)
-set(verbs "")
-foreach(group IN LISTS groups)
-  foreach(name IN LISTS order)
-    set(found ${in_${group}})
-    list(FILTER found INCLUDE REGEX "^&${name}_verb")
-    list(APPEND verbs ${found})
-  endforeach()
-  list(APPEND verbs ${in_${group}})  # all others
+foreach(kind verb study)
+  list(SORT in_${kind} COMPARE NATURAL)
+  list(TRANSFORM in_${kind} REPLACE ".* " "")
+  list(JOIN in_${kind} ", " ${kind}_list)
 endforeach()
-list(REMOVE_DUPLICATES verbs)
-list(JOIN verbs ", " verbs)
-list(JOIN in_studies ", " studies)
 file(WRITE ${VERBS} "#include \"tabane/program/command.h\"
 
 namespace tabane::program {
 
 ${defined}
-constinit const Verb* const kVerbs[] = {${verbs}, nullptr};
-constinit const Verb* const kStudies[] = {${studies}, nullptr};
+constinit const Verb* const kVerbs[] = {${verb_list}, nullptr};
+constinit const Verb* const kStudies[] = {${study_list}, nullptr};
 
 }  // namespace tabane::program
 ")
 
-set(hashes ${VERSION})
 foreach(header IN LISTS HEADERS)
-  file(SHA256 ${header} hash)
-  string(APPEND hashes ${hash})
+  file(SHA256 ${header} of_header)
+  string(SHA256 hash "${hash}${of_header}")
 endforeach()
-string(SHA256 hash ${hashes})
 file(WRITE ${BUILD} "extern \"C\" const char* tabane_build() { return \"${VERSION} ${hash}\"; }\n")

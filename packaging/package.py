@@ -37,6 +37,7 @@ class Tabane(CMakePackage):
     depends_on("mpfr")
     depends_on("mpi", when="+mpi")
     depends_on("opencl", when="+opencl")
+    depends_on("opencl-clhpp", when="+opencl")
     depends_on("gnuplot", type="run", when="+figures")
     depends_on("googletest", type="build", when="+tests")
     conflicts("%gcc@:11")

@@ -65,9 +65,8 @@ std::vector<unsigned> parse_cpu_list(std::string_view text, std::span<const unsi
   while (begin <= text.size()) {
     const std::size_t end = std::min(text.find(',', begin), text.size());
     const Range range = parse_range(text.substr(begin, end - begin), text);
-    for (unsigned i = range.first; i <= range.last; i += range.stride) {
+    for (unsigned i = range.first; i <= range.last; i += range.stride)
       if (seen.insert(i).second) indices.push_back(i);
-    }
     begin = end + 1;
   }
   return indices;
@@ -106,9 +105,8 @@ void bind_this_thread(std::span<const unsigned> pus) {
   if (pus.empty()) return;
   const CpuSet cpus(*std::ranges::max_element(pus) + std::size_t{1});
   for (const unsigned pu : pus) CPU_SET_S(pu, cpus.bytes, cpus.set.get());
-  if (sched_setaffinity(0, cpus.bytes, cpus.set.get()) != 0) {
+  if (sched_setaffinity(0, cpus.bytes, cpus.set.get()) != 0)
     throw SystemError("sched_setaffinity", "PUs " + format_cpu_list(pus), errno);
-  }
 }
 
 std::vector<unsigned> thread_binding() {
@@ -117,9 +115,8 @@ std::vector<unsigned> thread_binding() {
     const CpuSet cpus(size);
     if (sched_getaffinity(0, cpus.bytes, cpus.set.get()) == 0) {
       std::vector<unsigned> pus;
-      for (std::size_t i = 0; i < size; ++i) {
+      for (std::size_t i = 0; i < size; ++i)
         if (CPU_ISSET_S(i, cpus.bytes, cpus.set.get())) pus.push_back(static_cast<unsigned>(i));
-      }
       return pus;
     }
     if (errno != EINVAL) break;

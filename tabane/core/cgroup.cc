@@ -59,9 +59,8 @@ std::vector<std::string> group_directories(const SystemFiles& files,
         controller.empty() ? group.controllers.empty() : holds(group.controllers, controller);
     if (!here) continue;
     const std::string mount = mount_point(files, controller, group.controllers);
-    for (; group.path.size() > 1; group.path.erase(group.path.find_last_of('/'))) {
+    for (; group.path.size() > 1; group.path.erase(group.path.find_last_of('/')))
       directories.push_back(mount + group.path);
-    }
     directories.push_back(mount);
   }
   return directories;
@@ -74,9 +73,8 @@ void read_cpus2(const SystemFiles& files, CgroupLimits& limits) {
       std::istringstream words(*quota);
       double microseconds = 0;
       double period = 0;
-      if (words >> microseconds >> period && period > 0) {
+      if (words >> microseconds >> period && period > 0)
         keep_smaller(limits.cpus, microseconds / period);
-      }
     }
     if (!limits.cpuset) limits.cpuset = files.text(directory + "/cpuset.cpus.effective");
   }

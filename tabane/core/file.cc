@@ -14,8 +14,7 @@ namespace tabane::core {
 namespace {
 
 // Calls step(bytes done) until `size` bytes are done.
-template <class Step>
-void write_pieces(std::size_t size, const char* call, std::string_view what, const Step& step) {
+void write_pieces(std::size_t size, const char* call, std::string_view what, const auto& step) {
   for (std::size_t total = 0; total < size;) {
     const ssize_t done = step(total);
     if (done < 0 && errno == EINTR) continue;
@@ -25,9 +24,8 @@ void write_pieces(std::size_t size, const char* call, std::string_view what, con
 }
 
 // Calls step(bytes done) until `size` bytes are done or there are no more.
-template <class Step>
 std::size_t read_pieces(std::size_t size, const char* call, std::string_view what,
-                        const Step& step) {
+                        const auto& step) {
   std::size_t total = 0;
   while (total < size) {
     const ssize_t done = step(total);

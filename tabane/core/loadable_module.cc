@@ -59,12 +59,10 @@ std::string distrust_of(const fs::path& module, const fs::path& program) {
   struct stat status {};
   const uid_t owner = stat(program.c_str(), &status) == 0 ? status.st_uid : geteuid();
   for (;; place = place.parent_path()) {
-    if (lstat(place.c_str(), &status) != 0) {
+    if (lstat(place.c_str(), &status) != 0)
       return fmt::format("{}: {}", place.string(), std::strerror(errno));
-    }
-    if (status.st_uid != 0 && status.st_uid != geteuid() && status.st_uid != owner) {
+    if (status.st_uid != 0 && status.st_uid != geteuid() && status.st_uid != owner)
       return fmt::format("{} belongs to user {}", place.string(), status.st_uid);
-    }
     if (others_can_write(status)) return "others can write to " + place.string();
     if (place == place.parent_path()) return {};
   }

@@ -48,9 +48,8 @@ double time_epoch(const Contender& contender, std::uint64_t iterations, Clock& c
 double surely_lasting(const Contender& contender, std::uint64_t iterations, double enough,
                       Clock& clock) {
   double shortest = time_epoch(contender, iterations, clock);
-  for (int again = 0; again < 2 && shortest >= enough; ++again) {
+  for (int again = 0; again < 2 && shortest >= enough; ++again)
     shortest = std::min(shortest, time_epoch(contender, iterations, clock));
-  }
   return shortest;
 }
 
@@ -104,9 +103,8 @@ std::vector<Series> measure_interleaved(std::vector<Contender> contenders,
   for (std::size_t c = 0; c < contenders.size(); ++c) {
     all[c].name = contenders[c].name;
     all[c].iterations_per_epoch = grow_epoch(contenders[c], options, clock);
-    for (int w = 0; w < options.warmup_epochs; ++w) {
+    for (int w = 0; w < options.warmup_epochs; ++w)
       time_epoch(contenders[c], all[c].iterations_per_epoch, clock);
-    }
   }
 
   const Effort rounds{

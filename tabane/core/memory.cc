@@ -77,9 +77,8 @@ KernelPolicy kernel_policy(const MemoryOptions& options) {
   KernelPolicy policy;
   if (options.policy == MemoryPolicy::first_touch) return policy;
   policy.mask.assign(kMostNodes / kBitsPerWord, 0);
-  for (const unsigned node : options.nodes) {
+  for (const unsigned node : options.nodes)
     policy.mask[node / kBitsPerWord] |= 1UL << (node % kBitsPerWord);
-  }
   if (options.policy == MemoryPolicy::bind) policy.mode = MPOL_BIND;
   if (options.policy == MemoryPolicy::interleave) policy.mode = MPOL_INTERLEAVE;
   if (options.policy == MemoryPolicy::preferred) {
@@ -107,9 +106,8 @@ void apply_policy(void* begin, std::size_t bytes, const MemoryOptions& options) 
   const std::vector<unsigned> allowed = allowed_nodes();
   check_nodes(options, allowed);
   const KernelPolicy policy = kernel_policy(options);
-  if (syscall(SYS_mbind, begin, bytes, policy.mode, policy.bits(), policy.bit_count(), 0) == 0) {
+  if (syscall(SYS_mbind, begin, bytes, policy.mode, policy.bits(), policy.bit_count(), 0) == 0)
     return;
-  }
   const int error = errno;
   if (needs_no_call(error, allowed) || options.policy == MemoryPolicy::first_touch) return;
   throw SystemError("mbind", "NUMA nodes " + format_cpu_list(options.nodes), error);
@@ -127,9 +125,7 @@ std::byte* map_guarded(std::size_t bytes, std::size_t alignment) {
   const std::size_t guard = page_bytes();
   const std::size_t reserved = bytes + alignment + 2 * guard;
   void* base = mmap(nullptr, reserved, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-  if (base == MAP_FAILED) {
-    throw SystemError("mmap", std::to_string(bytes) + " bytes", errno);
-  }
+  if (base == MAP_FAILED) throw SystemError("mmap", std::to_string(bytes) + " bytes", errno);
   auto* const begin = static_cast<std::byte*>(base);
   const auto address = reinterpret_cast<std::uintptr_t>(begin) + guard;
   std::byte* const data = begin + guard + (round_up(address, alignment) - address);
@@ -199,9 +195,8 @@ Region::Region(std::size_t bytes, const MemoryOptions& options) {
   if (bytes == 0) throw UsageError("a memory region needs at least one byte");
   const std::size_t huge = huge_page_bytes();
   PageSize pages = options.pages;
-  if (pages == PageSize::huge_if_large) {
+  if (pages == PageSize::huge_if_large)
     pages = bytes < huge / 2 ? PageSize::system : PageSize::huge;
-  }
   std::size_t unit = page_bytes();
   if (pages == PageSize::huge && huge > 0) unit = huge;
   if (bytes > SIZE_MAX / 2) throw SystemError("mmap", std::to_string(bytes) + " bytes", ENOMEM);
@@ -211,11 +206,10 @@ Region::Region(std::size_t bytes, const MemoryOptions& options) {
   try {
     advise(data_, size_, pages);
     if (!options.copied_by_forks) madvise(data_, size_, MADV_DONTFORK);
-    if (options.policy == MemoryPolicy::first_touch) {
+    if (options.policy == MemoryPolicy::first_touch)
       check_nodes(options, {});
-    } else {
+    else
       apply_policy(data_, size_, options);
-    }
   } catch (...) {
     unmap_guarded(data_, size_);
     throw;
@@ -259,12 +253,10 @@ std::optional<std::map<int, std::size_t>> Region::pages_per_node() const {
   for (std::size_t done = 0; done < total; done += addresses.size()) {
     addresses.resize(std::min(kPagesPerQuery, total - done));
     status.assign(addresses.size(), -ENOENT);
-    for (std::size_t i = 0; i < addresses.size(); ++i) {
+    for (std::size_t i = 0; i < addresses.size(); ++i)
       addresses[i] = data_ + (done + i) * page_bytes();
-    }
-    if (syscall(SYS_move_pages, 0, addresses.size(), addresses.data(), nullptr, status.data(), 0)) {
+    if (syscall(SYS_move_pages, 0, addresses.size(), addresses.data(), nullptr, status.data(), 0))
       return std::nullopt;
-    }
     for (const int node : status) ++pages[node < 0 ? -1 : node];
   }
   return pages;
@@ -302,9 +294,8 @@ void set_process_memory_policy(const MemoryOptions& options) {
         options.nodes.empty() ? "local memory" : "NUMA nodes " + format_cpu_list(options.nodes);
     throw SystemError("set_mempolicy", what, errno);
   }
-  if (options.pages == PageSize::small && prctl(PR_SET_THP_DISABLE, 1, 0, 0, 0) != 0) {
+  if (options.pages == PageSize::small && prctl(PR_SET_THP_DISABLE, 1, 0, 0, 0) != 0)
     throw SystemError("prctl", "huge pages", errno);
-  }
 }
 
 ScopedMemoryPolicy::ScopedMemoryPolicy(const MemoryOptions& options)

@@ -87,15 +87,13 @@ Descriptor open_parent(const fs::path& path, std::string_view shown) {
 
 Descriptor open_stream(const OutputPath& stream) {
   Descriptor opened;
-  if (stream.descriptor >= 0) {
+  if (stream.descriptor >= 0)
     opened.reset(::fcntl(stream.descriptor, F_DUPFD_CLOEXEC, 0));
-  } else {
+  else
     opened.reset(::open(stream.path.c_str(), O_WRONLY | O_CLOEXEC | O_NOCTTY));
-  }
   if (!opened.valid()) throw SystemError("open", stream.path.string(), errno);
-  if ((::fcntl(opened.get(), F_GETFL) & O_ACCMODE) == O_RDONLY) {
+  if ((::fcntl(opened.get(), F_GETFL) & O_ACCMODE) == O_RDONLY)
     throw SystemError("write", stream.path.string(), EBADF);
-  }
   return opened;
 }
 
@@ -208,11 +206,10 @@ std::size_t remove_leftovers(int directory,
       let_owner_work(directory);
       result = ::unlinkat(directory, name.c_str(), 0);
     }
-    if (result == 0) {
+    if (result == 0)
       ++removed;
-    } else if (errno != ENOENT) {
+    else if (errno != ENOENT)
       throw SystemError("unlinkat", name, errno);
-    }
   }
   return removed;
 }
@@ -262,9 +259,8 @@ void OutputFile::commit(const struct stat& wanted, Commit how) {
   if (how.fsync && ::fsync(file_.fd()) != 0) throw SystemError("fsync", name_, errno);
   file_.rename(how.replace, (wanted.st_mode & S_ISVTX) != 0);
   // EINVAL: a file system that has nothing to do for directories.
-  if (how.fsync && ::fsync(directory_->get()) != 0 && errno != EINVAL) {
+  if (how.fsync && ::fsync(directory_->get()) != 0 && errno != EINVAL)
     throw SystemError("fsync of the directory", name_, errno);
-  }
 }
 
 void OutputFile::commit(Commit how) {

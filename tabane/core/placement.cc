@@ -14,10 +14,8 @@ namespace {
 constexpr long long kMostWorkers = 1'048'576;
 
 void check_counts(int processes, int workers) {
-  if (processes >= 1 && workers >= 1 &&
-      static_cast<long long>(processes) * workers <= kMostWorkers) {
+  if (processes >= 1 && workers >= 1 && static_cast<long long>(processes) * workers <= kMostWorkers)
     return;
-  }
   throw UsageError(
       "{} x {} workers (processes x threads) cannot be placed: both must be at least 1 and their "
       "product at most {}",
@@ -30,9 +28,8 @@ Placement empty_plan(PlacementPolicy policy, int processes, int workers, std::si
   plan.policy = policy;
   plan.processes = processes;
   plan.workers_per_process = workers;
-  for (int p = 0; p < processes; ++p) {
+  for (int p = 0; p < processes; ++p)
     for (int w = 0; w < workers; ++w) plan.places.push_back({.process = p, .worker = w, .pus = {}});
-  }
   plan.oversubscribed = plan.places.size() > pus;
   if (plan.oversubscribed) {
     plan.remark = std::to_string(plan.places.size()) + " workers share " + std::to_string(pus) +
@@ -42,9 +39,8 @@ Placement empty_plan(PlacementPolicy policy, int processes, int workers, std::si
 }
 
 void deal(Placement& plan, std::span<const unsigned> order) {
-  for (std::size_t i = 0; i < plan.places.size(); ++i) {
+  for (std::size_t i = 0; i < plan.places.size(); ++i)
     plan.places[i].pus = {order[i % order.size()]};
-  }
 }
 
 // Orders PUs so that the first k of them are spread as widely as k can be: every level of the
@@ -110,9 +106,8 @@ class NodeDealer {
       std::vector<std::size_t> turn(nodes_.size());
       std::iota(turn.begin(), turn.end(), process);
       for (std::size_t& i : turn) i %= nodes_.size();
-      if (std::ranges::all_of(nodes_, [](const Node& n) { return n.unused() == 0; })) {
+      if (std::ranges::all_of(nodes_, [](const Node& n) { return n.unused() == 0; }))
         for (Node& node : nodes_) node.used = 0;
-      }
       std::vector<std::size_t> share(nodes_.size(), 0);
       plan_shares(turn, workers - given.size(), share);
       for (const std::size_t i : turn) {
@@ -143,10 +138,8 @@ class NodeDealer {
       for (const std::size_t i : turn) {
         const Node& node = nodes_[i];
         std::size_t next = node.used + share[i];
-        for (; wanted > 0 && next < node.pus.size() && node.pus[next].smt <= smt;
-             ++next, --wanted) {
+        for (; wanted > 0 && next < node.pus.size() && node.pus[next].smt <= smt; ++next, --wanted)
           ++share[i];
-        }
         more = more || next < node.pus.size();
       }
       if (!more) return;
@@ -175,16 +168,6 @@ void deal_per_node(Placement& plan, const Topology& topology) {
         (plan.processes == 1 ? " process" : " processes") +
         " may span NUMA nodes: the workers do not fit on the PUs that one node has left.";
   }
-}
-
-std::string where(const std::vector<unsigned>& pus, const Topology& topology) {
-  if (pus.empty()) return "any PU";
-  if (pus.size() > 1) return "PUs " + format_cpu_list(pus);
-  std::string text = "PU " + std::to_string(pus.front());
-  if (const Pu* pu = topology.find_pu(pus.front())) {
-    text += " (core " + std::to_string(pu->core) + ", node " + std::to_string(pu->numa_node) + ")";
-  }
-  return text;
 }
 
 constexpr std::string_view kPolicies[] = {"compact", "scatter", "numa", "none"};  // by their number
@@ -244,20 +227,6 @@ Placement plan_placement(const Topology& topology, std::span<const unsigned> pus
   Placement plan = empty_plan(PlacementPolicy::compact, processes, workers_per_process, distinct);
   deal(plan, pus);
   return plan;
-}
-
-std::string describe(const Placement& placement, const Topology& topology) {
-  std::string text;
-  for (const WorkerPlace& place : placement.places) {
-    if (place.worker == 0) {
-      if (place.process > 0) text += '\n';
-      text += "process " + std::to_string(place.process) + ":";
-    } else {
-      text += ',';
-    }
-    text += " worker " + std::to_string(place.worker) + " -> " + where(place.pus, topology);
-  }
-  return text + '\n';
 }
 
 }  // namespace tabane::core

@@ -56,7 +56,4 @@ Placement plan_placement(const Topology& topology, PlacementPolicy policy, int p
 Placement plan_placement(const Topology& topology, std::span<const unsigned> pus, int processes,
                          int workers_per_process);
 
-// Draws the plan as a table, one process a line: "process 0: worker 0 -> PU 0 (core 0, node 0) …".
-std::string describe(const Placement& placement, const Topology& topology);
-
 }  // namespace tabane::core

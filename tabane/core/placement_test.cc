@@ -196,14 +196,5 @@ TEST(Placement, RefusesCountsThatMeanNothing) {
   }
 }
 
-TEST(DescribePlacement, WritesOneProcessALine) {
-  const auto machine = Topology::synthetic("pack:2 numa:1 core:2 pu:1");
-  EXPECT_EQ(describe(plan_placement(machine, PlacementPolicy::per_numa_node, 2, 2), machine),
-            "process 0: worker 0 -> PU 0 (core 0, node 0), worker 1 -> PU 1 (core 1, node 0)\n"
-            "process 1: worker 0 -> PU 2 (core 2, node 1), worker 1 -> PU 3 (core 3, node 1)\n");
-  EXPECT_EQ(describe(plan_placement(machine, PlacementPolicy::none, 1, 1), machine),
-            "process 0: worker 0 -> any PU\n");
-}
-
 }  // namespace
 }  // namespace tabane::core

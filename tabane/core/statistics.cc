@@ -88,9 +88,8 @@ Summary summarize(std::span<const double> samples) {
 std::vector<std::size_t> outliers_mean_plus(std::span<const double> samples, double excess) {
   const double threshold = mean(samples) + excess;
   std::vector<std::size_t> found;
-  for (std::size_t i = 0; i < samples.size(); ++i) {
+  for (std::size_t i = 0; i < samples.size(); ++i)
     if (samples[i] >= threshold) found.push_back(i);
-  }
   return found;
 }
 
@@ -100,9 +99,8 @@ std::vector<std::size_t> outliers_far_fence(std::span<const double> samples) {
   const double q3 = quantile_of_sorted(s, 0.75);
   const double reach = 3 * (q3 - q1);
   std::vector<std::size_t> found;
-  for (std::size_t i = 0; i < samples.size(); ++i) {
+  for (std::size_t i = 0; i < samples.size(); ++i)
     if (samples[i] < q1 - reach || samples[i] > q3 + reach) found.push_back(i);
-  }
   return found;
 }
 
@@ -139,11 +137,10 @@ std::size_t running_rank(std::size_t n, double confidence) {
   std::size_t low = 0, high = n / 2 + 1;
   while (low < high) {
     const std::size_t middle = (low + high) / 2;
-    if (decided(middle)) {
+    if (decided(middle))
       low = middle + 1;
-    } else {
+    else
       high = middle;
-    }
   }
   return low;
 }
@@ -246,9 +243,8 @@ double share_of_choices(std::span<const std::size_t> ranks, std::size_t k, doubl
   ways[0][0] = 1;
   std::size_t most = 0;  // the sum of those seen
   for (const std::size_t rank : ranks) {
-    for (std::size_t j = k; j-- > 0;) {
+    for (std::size_t j = k; j-- > 0;)
       for (std::size_t sum = 0; sum <= most; ++sum) ways[j + 1][sum + rank] += ways[j][sum];
-    }
     most += rank;
   }
   const auto n = static_cast<double>(ranks.size());

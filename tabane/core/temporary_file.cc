@@ -29,9 +29,8 @@ constexpr mode_t kPermissions = 0777, kPermissionsAndIds = 06777;
 
 std::uint64_t random_number() {
   std::uint64_t number = 0;
-  if (::getrandom(&number, sizeof number, 0) != static_cast<ssize_t>(sizeof number)) {
+  if (::getrandom(&number, sizeof number, 0) != static_cast<ssize_t>(sizeof number))
     throw SystemError("getrandom", "", errno);
-  }
   return number;
 }
 
@@ -156,9 +155,8 @@ void TemporaryFile::create(mode_t mode) {
 void TemporaryFile::rename(bool replace, bool sticky) {
   if (until_ == Until::unnamed && replace) {  // only a name can be put in the place of another one
     put_temporary_name(random_number(), name_);
-    if (link_unnamed(file_.get(), directory_, name_) != 0) {
+    if (link_unnamed(file_.get(), directory_, name_) != 0)
       throw SystemError("linkat", shown_, errno);
-    }
     until_ = Until::named;
   }
   if (until_ != Until::named) return name_and_close();
@@ -169,15 +167,13 @@ void TemporaryFile::rename(bool replace, bool sticky) {
   take_name(replace);
   struct stat named {};
   if (sticky || ::fstat(locked.get(), &named) != 0 || (named.st_mode & S_ISVTX) == 0) return;
-  if (::fchmod(locked.get(), named.st_mode & kPermissionsAndIds) != 0) {
+  if (::fchmod(locked.get(), named.st_mode & kPermissionsAndIds) != 0)
     throw SystemError("fchmod", shown_, errno);
-  }
 }
 
 void TemporaryFile::name_and_close() {
-  if (until_ == Until::unnamed && link_unnamed(file_.get(), directory_, final_name_.c_str()) != 0) {
+  if (until_ == Until::unnamed && link_unnamed(file_.get(), directory_, final_name_.c_str()) != 0)
     throw SystemError("linkat", shown_, errno);
-  }
   renamed_ = true;
   try {
     file_.close(shown_);
@@ -195,9 +191,8 @@ void TemporaryFile::take_name(bool replace) {
     renamed_ = true;
     return;
   }
-  if (replace || (errno != EINVAL && errno != ENOSYS)) {
+  if (replace || (errno != EINVAL && errno != ENOSYS))
     throw SystemError("renameat2", shown_, errno);
-  }
   if (::linkat(directory_, name_, directory_, final_name, 0) == 0) {
     renamed_ = true;
     // The file has its name: a temporary one that stays is removed as a leftover later.
@@ -213,12 +208,10 @@ void TemporaryFile::take_name(bool replace) {
 // look and the renaming is replaced; a placeholder would remain after a crash.
 void TemporaryFile::rename_after_looking() {
   struct stat there {};
-  if (::fstatat(directory_, final_name_.c_str(), &there, AT_SYMLINK_NOFOLLOW) == 0) {
+  if (::fstatat(directory_, final_name_.c_str(), &there, AT_SYMLINK_NOFOLLOW) == 0)
     throw SystemError("renameat", shown_, EEXIST);
-  }
-  if (::renameat(directory_, name_, directory_, final_name_.c_str()) != 0) {
+  if (::renameat(directory_, name_, directory_, final_name_.c_str()) != 0)
     throw SystemError("renameat", shown_, errno);
-  }
   renamed_ = true;
 }
 

@@ -52,9 +52,8 @@ void run_crew(std::size_t threads, const std::function<void(std::size_t thread)>
 PinnedPool::PinnedPool(std::span<const unsigned> pus) {
   unfinished_ = static_cast<unsigned>(pus.size());
   try {
-    for (std::size_t i = 0; i < pus.size(); ++i) {
+    for (std::size_t i = 0; i < pus.size(); ++i)
       threads_.emplace_back([this, i, pu = pus[i]] { serve(i, pu); });
-    }
     wait_for_all();  // until every thread is bound
   } catch (...) {
     run({});
@@ -67,9 +66,8 @@ PinnedPool::~PinnedPool() {
   work_ = nullptr;
   round_.fetch_add(1);
   round_.notify_all();
-  for (std::thread& thread : threads_) {
+  for (std::thread& thread : threads_)
     if (thread.joinable()) thread.join();
-  }
 }
 
 void PinnedPool::run(const std::function<void(std::size_t)>& work) {
@@ -81,9 +79,8 @@ void PinnedPool::run(const std::function<void(std::size_t)>& work) {
 }
 
 void PinnedPool::wait_for_all() {
-  for (unsigned left = unfinished_.load(); left != 0; left = unfinished_.load()) {
+  for (unsigned left = unfinished_.load(); left != 0; left = unfinished_.load())
     unfinished_.wait(left);
-  }
   if (error_) std::rethrow_exception(std::exchange(error_, nullptr));
 }
 

@@ -140,9 +140,8 @@ hwloc_obj_t nearest_node(hwloc_topology_t topology, unsigned pu, hwloc_const_nod
 }
 
 const void* last_level_cache(hwloc_topology_t topology, hwloc_obj_t pu) {
-  for (auto type = std::rbegin(kCacheTypes); type != std::rend(kCacheTypes); ++type) {
+  for (auto type = std::rbegin(kCacheTypes); type != std::rend(kCacheTypes); ++type)
     if (hwloc_obj_t cache = hwloc_get_ancestor_obj_by_type(topology, *type, pu)) return cache;
-  }
   return hwloc_get_ancestor_obj_by_type(topology, HWLOC_OBJ_PACKAGE, pu);
 }
 
@@ -150,9 +149,8 @@ using Usable = std::function<bool(unsigned)>;
 
 std::vector<unsigned> usable_of(hwloc_const_bitmap_t set, const Usable& usable) {
   std::vector<unsigned> found;
-  for (int i = hwloc_bitmap_first(set); i >= 0; i = hwloc_bitmap_next(set, i)) {
+  for (int i = hwloc_bitmap_first(set); i >= 0; i = hwloc_bitmap_next(set, i))
     if (usable(static_cast<unsigned>(i))) found.push_back(static_cast<unsigned>(i));
-  }
   return found;
 }
 
@@ -218,9 +216,8 @@ std::string restriction_text(bool by_cgroup, bool by_affinity) {
 // 0 if the groups differ in size.
 unsigned common_size(const std::map<unsigned, std::set<unsigned>>& groups) {
   const std::size_t size = groups.begin()->second.size();
-  for (const auto& [key, members] : groups) {
+  for (const auto& [key, members] : groups)
     if (members.size() != size) return 0;
-  }
   return static_cast<unsigned>(size);
 }
 
@@ -368,18 +365,16 @@ unsigned Topology::machine_pu_count() const { return data_->machine_pus; }
 std::span<const NumaNode> Topology::numa_nodes() const { return data_->nodes; }
 
 const NumaNode* Topology::find_numa_node(unsigned os_index) const {
-  for (const NumaNode& node : data_->nodes) {
+  for (const NumaNode& node : data_->nodes)
     if (node.os_index == os_index) return &node;
-  }
   return nullptr;
 }
 
 std::span<const CacheLevel> Topology::caches() const { return data_->caches; }
 
 std::optional<CacheLevel> Topology::cache(int level) const {
-  for (const CacheLevel& cache : data_->caches) {
+  for (const CacheLevel& cache : data_->caches)
     if (cache.level == level) return cache;
-  }
   return std::nullopt;
 }
 

@@ -52,9 +52,8 @@ std::string correct_nodes(std::vector<Pu>& pus, const std::vector<NumaNode>& nod
   for (const auto& [node, listed] : lists) {
     const bool usable =
         std::ranges::any_of(nodes, [&](const NumaNode& n) { return n.os_index == node; });
-    for (const unsigned pu : listed) {
+    for (const unsigned pu : listed)
       if (usable) node_of[pu] = node;
-    }
   }
   std::vector<unsigned> moved;
   for (Pu& pu : pus) {
@@ -117,11 +116,10 @@ std::vector<CpuKind> name_kinds(std::vector<DescribedKind> described) {
   const DescribedKind* faster = nullptr;
   std::ranges::reverse(described);
   for (const DescribedKind& kind : described) {
-    if (faster != nullptr && one_kind(*faster, kind)) {
+    if (faster != nullptr && one_kind(*faster, kind))
       kinds.back().pus.insert(kinds.back().pus.end(), kind.pus.begin(), kind.pus.end());
-    } else {
+    else
       kinds.push_back({name_of(kind), kind.pus});
-    }
     faster = &kind;
   }
   return kinds;

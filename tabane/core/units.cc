@@ -48,9 +48,8 @@ double parse_with_units(std::string_view text, std::span<const Unit> units) {
       std::from_chars(text.data(), text.data() + text.size(), number, std::chars_format::fixed);
   if (error != std::errc() || !(number >= 0)) return -1;
   const std::string_view suffix = text.substr(static_cast<std::size_t>(end - text.data()));
-  for (const Unit& unit : units) {
+  for (const Unit& unit : units)
     if (unit.suffix == suffix) return number * unit.factor;
-  }
   return -1;
 }
 
@@ -89,9 +88,8 @@ std::uint64_t parse_size(std::string_view text) {
 
 double parse_seconds(std::string_view text) {
   const double seconds = parse_with_units(text, kTimeUnits);
-  if (seconds < 0 || std::isinf(seconds)) {
+  if (seconds < 0 || std::isinf(seconds))
     throw UsageError("'{}' is not a time: write 10, 10s, 500ms, 250us, 10ns, 2m or 1h", text);
-  }
   if (seconds > 1e9) throw UsageError("'{}' is too long: at most 1000000000s", text);
   return seconds;
 }
@@ -133,9 +131,8 @@ std::string format_value(double value, std::string_view unit) {
     scaled /= 1000;
     ++power;
   }
-  if (unit.starts_with('s') && power > 0) {  // kiloseconds are nobody's unit
+  if (unit.starts_with('s') && power > 0)  // kiloseconds are nobody's unit
     return fmt::format("{:.4g} {}", value, unit);
-  }
   const char prefix = prefixes[static_cast<std::size_t>(power + 4)];
   if (prefix == ' ') return fmt::format("{}{}", three_digits(scaled), after);
   return fmt::format("{} {}{}", three_digits(scaled), prefix == 'u' ? "µ" : std::string(1, prefix),

@@ -17,7 +17,7 @@ enum class Kind { gpu, accelerator, cpu, other };
 struct Description {
   std::string name, vendor, platform, driver;
   Kind kind = Kind::other;
-  unsigned compute_units = 0, clock_mhz = 0;  // clock: as the driver says; 0: it does not
+  unsigned compute_units = 0;
   std::uint64_t memory_bytes = 0, largest_buffer_bytes = 0, local_bytes = 0;
   bool has_double = false;
   bool shares_memory = false;  // with the host
@@ -54,8 +54,6 @@ class HostMemory {
 class Kernel {
  public:
   virtual ~Kernel() = default;
-  // Work items that a group may have.
-  virtual std::size_t largest_group() const = 0;
   virtual void set(unsigned argument, const Buffer& buffer) = 0;
   virtual void set_bytes(unsigned argument, std::span<const std::byte> value) = 0;
 

@@ -101,18 +101,16 @@ std::optional<std::size_t> first_where(const std::vector<Description>& list, con
 std::optional<std::size_t> find_device(const std::vector<Description>& list,
                                        std::string_view wanted) {
   if (wanted.empty()) {
-    for (const Kind kind : {Kind::gpu, Kind::accelerator}) {
+    for (const Kind kind : {Kind::gpu, Kind::accelerator})
       if (const auto found = first_where(list, [&](const auto& d) { return d.kind == kind; }))
         return found;
-    }
     return 0;
   }
   std::size_t index = 0;
   const char* const end = wanted.data() + wanted.size();
   const auto [stopped, code] = std::from_chars(wanted.data(), end, index);
-  if (stopped == end) {
+  if (stopped == end)
     return code == std::errc{} && index < list.size() ? std::optional(index) : std::nullopt;
-  }
   const std::string part = lower(wanted);
   return first_where(list, [&](const Description& description) {
     return lower(description.name).find(part) != std::string::npos ||
@@ -140,9 +138,8 @@ std::size_t choose_device(const Devices& devices, std::string_view wanted) {
   if (devices.list.empty()) throw core::UsageError("there is no OpenCL device: " + devices.reason);
   if (const auto found = find_device(devices.list, wanted)) return *found;
   std::vector<std::string> lines;
-  for (std::size_t i = 0; i < devices.list.size(); ++i) {
+  for (std::size_t i = 0; i < devices.list.size(); ++i)
     lines.push_back(fmt::format("{}: {}", i, text_of(devices.list[i])));
-  }
   throw core::UsageError("there is no OpenCL device {}, only {}", wanted, fmt::join(lines, "; "));
 }
 

@@ -10,7 +10,6 @@
 #include <sys/resource.h>
 
 #include <algorithm>
-#include <cctype>
 #include <cmath>
 #include <cstdlib>
 #include <ctime>
@@ -37,9 +36,8 @@ std::optional<std::array<double, 8>> cpu_ticks(const core::SystemFiles& files) {
 }
 
 std::optional<std::string> cpu_model(const core::SystemFiles& files) {
-  for (const char* key : {"model name", "Model Name", "Processor", "cpu model"}) {
+  for (const char* key : {"model name", "Model Name", "Processor", "cpu model"})
     if (auto model = files.field("/proc/cpuinfo", key)) return model;
-  }
   const auto implementer = files.field("/proc/cpuinfo", "CPU implementer");
   const auto part = files.field("/proc/cpuinfo", "CPU part");
   if (!implementer || !part) return std::nullopt;
@@ -87,20 +85,13 @@ Json instruction_sets(std::vector<std::string> flags) {
   return joined(flags, " ", "");
 }
 
-bool is_cpu_directory(const std::string& name) {
-  return name.size() > 3 && name.starts_with("cpu") &&
-         std::all_of(name.begin() + 3, name.end(), [](unsigned char c) { return std::isdigit(c); });
-}
-
-// A number that every CPU has under /sys/devices/system/cpu/cpuN; CPUs without it are left
-// out.
+// A number that every CPU has under /sys/devices/system/cpu/cpuN; what has none, as CPUs may, is
+// left out.
 std::vector<double> of_every_cpu(const core::SystemFiles& files, const std::string& file) {
   std::vector<double> values;
-  for (const std::string& name : files.names(kCpu)) {
-    if (!is_cpu_directory(name)) continue;
+  for (const std::string& name : files.names(kCpu))
     if (const auto value = files.number(std::string(kCpu) + "/" + name + file))
       values.push_back(*value);
-  }
   return values;
 }
 
@@ -204,9 +195,8 @@ std::optional<bool> virtual_machine(const core::SystemFiles& files) {
   const std::string product = files.text(std::string(kDmi) + "/product_name").value_or("");
   const std::vector<std::string> flags = cpu_flags(files);
   if (std::ranges::find(flags, "hypervisor") != flags.end()) return true;
-  for (const char* name : {"Virtual", "KVM", "QEMU", "VMware", "HVM"}) {
+  for (const char* name : {"Virtual", "KVM", "QEMU", "VMware", "HVM"})
     if (product.find(name) != std::string::npos) return true;
-  }
   // Only x86 has the flag: without it another processor may still be virtual.
   const bool x86 = std::ranges::find(flags, "fpu") != flags.end();
   return x86 ? std::optional(false) : std::nullopt;
@@ -353,9 +343,8 @@ Json limit_of(int resource) {
 std::string allocator() {
   const char* preload = std::getenv("LD_PRELOAD");
   const std::string libraries = preload == nullptr ? "" : preload;
-  for (const char* name : {"jemalloc", "tcmalloc", "mimalloc", "hoard", "tbbmalloc", "snmalloc"}) {
+  for (const char* name : {"jemalloc", "tcmalloc", "mimalloc", "hoard", "tbbmalloc", "snmalloc"})
     if (libraries.find(name) != std::string::npos) return std::string(name) + " (LD_PRELOAD)";
-  }
 #if defined(__GLIBC__)
   return "glibc";
 #else
@@ -393,9 +382,8 @@ Json container(const core::SystemFiles& files) {
 Json batch_job() {
   constexpr std::array<std::pair<const char*, const char*>, 3> kSystems = {
       {{"SLURM_JOB_ID", "Slurm "}, {"PBS_JOBID", "PBS "}, {"LSB_JOBID", "LSF "}}};
-  for (const auto& [variable, name] : kSystems) {
+  for (const auto& [variable, name] : kSystems)
     if (const char* id = std::getenv(variable)) return std::string(name) + id;
-  }
   return "none seen";
 }
 

@@ -47,15 +47,6 @@ std::string closest_names(const std::vector<Probe>& probes, std::string_view pat
 
 }  // namespace
 
-std::optional<double> ProbeContext::earlier(std::string_view name) const {
-  const Result* result = earlier_result(name);
-  return result == nullptr ? std::nullopt : result->value;
-}
-
-const Result* ProbeContext::earlier_result(std::string_view name) const {
-  return record_.find(name);
-}
-
 void ProbeContext::report(Result result) {
   auto known = std::ranges::find(record_.results, result.name, &Result::name);
   if (known == record_.results.end())

@@ -4,7 +4,6 @@
 #include <functional>
 #include <map>
 #include <memory>
-#include <optional>
 #include <span>
 #include <stdexcept>
 #include <string>
@@ -73,9 +72,8 @@ class ProbeContext {
   const Pass& pass() const { return pass_; }
   ProbeMemory& memory() { return memory_; }
 
-  // The median of a result measured earlier in this survey; null if there is none.
-  std::optional<double> earlier(std::string_view name) const;
-  const Result* earlier_result(std::string_view name) const;  // until the next report(); or null
+  // A result measured earlier in this survey, until the next report(); null if there is none.
+  const Result* earlier_result(std::string_view name) const { return record_.find(name); }
 
   // Adds a result of this pass, or joins it with the same one of the passes before.
   void report(Result result);
@@ -103,8 +101,9 @@ struct Probe {
   Better better = Better::neither;
   std::string limit_how;  // how the limit is known; empty: there is none
   int version = 1;
-  double seconds = 1;          // about what all its passes take by default
-  double quick_seconds = 0.3;  // and with --quick
+  struct Seconds {
+    double full = 1, quick = 0.3;
+  } seconds = {};  // about what all its passes take; quick: with --quick
   std::function<void(const Probe&, ProbeContext&)> run;  // one pass
   // Probes that follow each other with the same group are measured in turn with each other, by
   // run_group of the first, which gets those of them that were selected; `run` is then not used.

@@ -130,14 +130,12 @@ Question cache_question(const Kernel& kernel, const Place& place, const Arrays& 
       run(operands.a, operands.b, operands.c, operands.n, passes);
     };
   });
-  if (kernel.arithmetic != Arithmetic::none) {
+  if (kernel.arithmetic != Arithmetic::none)
     question.peers.push_back(arithmetic_roof(kernel, place.roof_target));
-  }
   // The caches hold what the contender before left there: one pass first.
   question.ours.before = [work = question.ours.work] { work(1); };
-  for (Contender& peer : question.peers) {
+  for (Contender& peer : question.peers)
     if (peer.work) peer.before = [work = peer.work] { work(1); };
-  }
   return question;
 }
 
@@ -178,9 +176,8 @@ class MemoryArrays {
 
 core::Work on_pool(Run once, core::PinnedPool& pool, const MemoryArrays& arrays) {
   return [once = std::move(once), &pool, &arrays](std::uint64_t iterations) {
-    for (std::uint64_t i = 0; i < iterations; ++i) {
+    for (std::uint64_t i = 0; i < iterations; ++i)
       pool.run([&](std::size_t worker) { once(arrays.part(worker)); });
-    }
   };
 }
 
@@ -207,15 +204,13 @@ Question memory_question(const Kernel& kernel, const std::string& where, core::P
 void ask_in_memory(Panel& panel, const std::string& where, std::span<const unsigned> pus,
                    std::size_t bytes_each) {
   std::vector<Kernel> wanted;
-  for (Kernel& kernel : all_kernels()) {
+  for (Kernel& kernel : all_kernels())
     if (panel.wants(kernel.name + ", " + where)) wanted.push_back(std::move(kernel));
-  }
   if (wanted.empty()) return;
   core::PinnedPool pool(pus);
   const MemoryArrays arrays(bytes_each, pus.size(), pool);
-  for (const Kernel& kernel : wanted) {
+  for (const Kernel& kernel : wanted)
     panel.ask(memory_question(kernel, where, pool, arrays, panel.settings().measure));
-  }
 }
 
 std::vector<Place> cache_places(const core::Topology& topology) {
@@ -249,18 +244,16 @@ std::size_t memory_bytes(const core::Topology& topology, std::size_t cores) {
 void ask_all(Panel& panel) {
   const core::Topology topology = core::Topology::detect();
   std::vector<unsigned> pus;  // one a core: a core's second PU shares its path to the memory
-  for (const core::Pu& each : topology.pus()) {
+  for (const core::Pu& each : topology.pus())
     if (each.smt == 0) pus.push_back(each.os_index);
-  }
   const unsigned pu = pus.back();
   {
     const core::ScopedBinding bound(pu);
     for (const Place& place : cache_places(topology)) ask_in_cache(panel, place);
   }
   ask_in_memory(panel, "memory, 1 core", {&pu, 1}, memory_bytes(topology, 1));
-  if (pus.size() > 1) {
+  if (pus.size() > 1)
     ask_in_memory(panel, "memory, all cores", pus, memory_bytes(topology, pus.size()));
-  }
 }
 
 const RegisteredTopic kTopic({"simd", "vector kernels", ask_all, 6});

@@ -25,8 +25,7 @@ const double kFill = std::bit_cast<double>(std::uint64_t{0x0101010101010101} * k
 // The factor of axpy: y does not grow however often the call is repeated.
 constexpr double kTiny = 0x1p-60;
 
-template <class F>
-Candidate candidate(std::string name, F f, std::string how = {}) {
+Candidate candidate(std::string name, auto f, std::string how = {}) {
   return {std::move(name),
           [f](const Arrays& arrays) {
             return core::repeat([f, arrays] {
@@ -43,8 +42,7 @@ const LoopPeer* const kLoopPeers[] = {&kFastMathPeer, &kNativePeer,    &kNativeU
                                       &kClonesPeer,   &kEightfoldPeer, &kSixteenfoldPeer};
 
 // f(peer, arrays) for each compiler peer.
-template <class F>
-std::vector<Candidate> compiler_peers(F f) {
+std::vector<Candidate> compiler_peers(auto f) {
   std::vector<Candidate> peers;
   for (const LoopPeer* peer : kLoopPeers) {
     peers.push_back(candidate(

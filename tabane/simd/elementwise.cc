@@ -197,9 +197,8 @@ HWY_INLINE std::size_t for_pages(D d, T* to, std::size_t i, std::size_t n, const
   const std::size_t step = 4 * hn::Lanes(d);
   if (kPage % step != 0) return i;
   for (; i + kPages * kPage <= n; i += kPages * kPage) {
-    for (std::size_t k = i; k < i + kPage; k += step) {
+    for (std::size_t k = i; k < i + kPage; k += step)
       for (int page = 0; page < kPages; ++page) store_four(d, to, k + page * kPage, value, store);
-    }
   }
   return i;
 }
@@ -221,9 +220,8 @@ HWY_INLINE void for_vectors(D d, T* to, std::size_t i, std::size_t n, const Valu
     for (; i + kTraversal.fours * 4 * lanes <= n; i += kTraversal.fours * 4 * lanes) {
       if constexpr (kTraversal.lines_ahead > 0)
         value.fetch(i, kTraversal.fours * 4 * lanes, kTraversal.lines_ahead);
-      for (int four = 0; four < kTraversal.fours; ++four) {
+      for (int four = 0; four < kTraversal.fours; ++four)
         store_four(d, to, i + four * 4 * lanes, value, store);
-      }
     }
   }
   for (; i + 4 * lanes <= n; i += 4 * lanes) store_four(d, to, i, value, store);
@@ -300,11 +298,10 @@ template <class Operation, class D, class T>
 HWY_INLINE void stream_elements(D d, T* to, std::size_t n, const Operands<T>& in) {
   constexpr int kPages = Operation::kReads == 1 ? 8 : 4;
   const Values<Operation, T> value{in};
-  if (Operation::kReads > 0 && habits().several_pages) {
+  if (Operation::kReads > 0 && habits().several_pages)
     for_elements<Traversal{4, kPages}>(d, to, n, value, StreamStore());
-  } else {
+  else
     for_elements<Traversal{4}>(d, to, n, value, StreamStore());
-  }
   hwy::FlushStream();
 }
 
@@ -365,9 +362,8 @@ constexpr std::size_t kMostCacheBytes = std::size_t{128} << 20;
 std::size_t last_level_cache_bytes() {
   try {
     const core::Topology topology = core::Topology::detect();
-    if (topology.is_this_machine() && !topology.caches().empty()) {
+    if (topology.is_this_machine() && !topology.caches().empty())
       return topology.caches().back().bytes;
-    }
   } catch (const core::Error&) {
     // The system still knows.
   }

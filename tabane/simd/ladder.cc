@@ -49,42 +49,52 @@ HWY_INLINE double four_chains(std::size_t n, const Terms& terms) {
   return hn::GetLane(hn::SumOfLanes(d, s)) + hn::GetLane(rest);
 }
 
-template <class D>
-HWY_INLINE void axpy_step(D d, double a, const double* x, double* y) {
-  hn::StoreU(hn::MulAdd(hn::Set(d, a), hn::LoadU(d, x), hn::LoadU(d, y)), d, y);
+// Small enough that y does not grow however often a measurement repeats the call.
+constexpr double kFactor = 0x1p-60;
+
+HWY_INLINE void axpy_step(auto d, const double* x, double* y) {
+  hn::StoreU(hn::MulAdd(hn::Set(d, kFactor), hn::LoadU(d, x), hn::LoadU(d, y)), d, y);
 }
 
-double sum_one(const double* x, std::size_t n) { return one_chain(n, SumTerms<double>{x}); }
-double sum_four(const double* x, std::size_t n) { return four_chains(n, SumTerms<double>{x}); }
-double squares_one(const double* x, std::size_t n) { return one_chain(n, SquareTerms<double>{x}); }
-double squares_four(const double* x, std::size_t n) {
+double sum_one(const double* x, double*, std::size_t n) {
+  return one_chain(n, SumTerms<double>{x});
+}
+double sum_four(const double* x, double*, std::size_t n) {
+  return four_chains(n, SumTerms<double>{x});
+}
+double squares_one(const double* x, double*, std::size_t n) {
+  return one_chain(n, SquareTerms<double>{x});
+}
+double squares_four(const double* x, double*, std::size_t n) {
   return four_chains(n, SquareTerms<double>{x});
 }
-double dot_one(const double* x, const double* y, std::size_t n) {
+double dot_one(const double* x, double* y, std::size_t n) {
   return one_chain(n, ProductTerms<double>{x, y});
 }
-double dot_four(const double* x, const double* y, std::size_t n) {
+double dot_four(const double* x, double* y, std::size_t n) {
   return four_chains(n, ProductTerms<double>{x, y});
 }
 
-void axpy_one(double a, const double* x, double* y, std::size_t n) {
+double axpy_one(const double* x, double* y, std::size_t n) {
   const Tag d;
   std::size_t i = 0;
-  for (; i + hn::Lanes(d) <= n; i += hn::Lanes(d)) axpy_step(d, a, x + i, y + i);
-  for (; i < n; ++i) axpy_step(Single(), a, x + i, y + i);
+  for (; i + hn::Lanes(d) <= n; i += hn::Lanes(d)) axpy_step(d, x + i, y + i);
+  for (; i < n; ++i) axpy_step(Single(), x + i, y + i);
+  return 0;
 }
 
-void axpy_four(double a, const double* x, double* y, std::size_t n) {
+double axpy_four(const double* x, double* y, std::size_t n) {
   const Tag d;
   const std::size_t lanes = hn::Lanes(d);
   std::size_t i = 0;
   for (; i + 4 * lanes <= n; i += 4 * lanes) {
-    axpy_step(d, a, x + i, y + i);
-    axpy_step(d, a, x + i + lanes, y + i + lanes);
-    axpy_step(d, a, x + i + 2 * lanes, y + i + 2 * lanes);
-    axpy_step(d, a, x + i + 3 * lanes, y + i + 3 * lanes);
+    axpy_step(d, x + i, y + i);
+    axpy_step(d, x + i + lanes, y + i + lanes);
+    axpy_step(d, x + i + 2 * lanes, y + i + 2 * lanes);
+    axpy_step(d, x + i + 3 * lanes, y + i + 3 * lanes);
   }
-  for (; i < n; ++i) axpy_step(Single(), a, x + i, y + i);
+  for (; i < n; ++i) axpy_step(Single(), x + i, y + i);
+  return 0;
 }
 
 // Scalable vectors cannot stand in arrays: the accumulators are parameters.
@@ -141,9 +151,6 @@ HWY_EXPORT(axpy_one);
 HWY_EXPORT(axpy_four);
 HWY_EXPORT(sum_accumulated);
 
-// Small enough that y does not grow however often a measurement repeats the call.
-constexpr double kFactor = 0x1p-60;
-
 using In = std::span<const double>;
 using Out = std::span<double>;
 
@@ -153,45 +160,31 @@ constexpr std::string_view kPlain = "plain loop", kOne = "one accumulator", kUnr
 constexpr Rung kLadder[] = {
     {"sum", kPlain,
      [](const double* x, double*, std::size_t n) { return sum_reference(In(x, n)); }},
-    {"sum", kOne,
-     [](const double* x, double*, std::size_t n) { return TABANE_DISPATCH(sum_one)(x, n); }},
-    {"sum", kUnrolled,
-     [](const double* x, double*, std::size_t n) { return TABANE_DISPATCH(sum_four)(x, n); }},
+    {"sum", kOne, [](auto... v) { return TABANE_DISPATCH(sum_one)(v...); }},
+    {"sum", kUnrolled, [](auto... v) { return TABANE_DISPATCH(sum_four)(v...); }},
     {"sum", kShipped, [](const double* x, double*, std::size_t n) { return sum(In(x, n)); }},
     {"sum_of_squares", kPlain,
      [](const double* x, double*, std::size_t n) { return sum_of_squares_reference(In(x, n)); }},
-    {"sum_of_squares", kOne,
-     [](const double* x, double*, std::size_t n) { return TABANE_DISPATCH(squares_one)(x, n); }},
-    {"sum_of_squares", kUnrolled,
-     [](const double* x, double*, std::size_t n) { return TABANE_DISPATCH(squares_four)(x, n); }},
+    {"sum_of_squares", kOne, [](auto... v) { return TABANE_DISPATCH(squares_one)(v...); }},
+    {"sum_of_squares", kUnrolled, [](auto... v) { return TABANE_DISPATCH(squares_four)(v...); }},
     {"sum_of_squares", kShipped,
      [](const double* x, double*, std::size_t n) { return sum_of_squares(In(x, n)); }},
     {"dot", kPlain,
      [](const double* x, double* y, std::size_t n) { return dot_reference(In(x, n), In(y, n)); }},
-    {"dot", kOne,
-     [](const double* x, double* y, std::size_t n) { return TABANE_DISPATCH(dot_one)(x, y, n); }},
-    {"dot", kUnrolled,
-     [](const double* x, double* y, std::size_t n) { return TABANE_DISPATCH(dot_four)(x, y, n); }},
+    {"dot", kOne, [](auto... v) { return TABANE_DISPATCH(dot_one)(v...); }},
+    {"dot", kUnrolled, [](auto... v) { return TABANE_DISPATCH(dot_four)(v...); }},
     {"dot", kShipped,
      [](const double* x, double* y, std::size_t n) { return dot(In(x, n), In(y, n)); }},
     {"axpy", kPlain,
      [](const double* x, double* y, std::size_t n) {
-       axpy_reference(kFactor, In(x, n), Out(y, n));
+       axpy_reference(HWY_NAMESPACE::kFactor, In(x, n), Out(y, n));
        return 0.0;
      }},
-    {"axpy", kOne,
-     [](const double* x, double* y, std::size_t n) {
-       TABANE_DISPATCH(axpy_one)(kFactor, x, y, n);
-       return 0.0;
-     }},
-    {"axpy", kUnrolled,
-     [](const double* x, double* y, std::size_t n) {
-       TABANE_DISPATCH(axpy_four)(kFactor, x, y, n);
-       return 0.0;
-     }},
+    {"axpy", kOne, [](auto... v) { return TABANE_DISPATCH(axpy_one)(v...); }},
+    {"axpy", kUnrolled, [](auto... v) { return TABANE_DISPATCH(axpy_four)(v...); }},
     {"axpy", kShipped,
      [](const double* x, double* y, std::size_t n) {
-       axpy(kFactor, In(x, n), Out(y, n));
+       axpy(HWY_NAMESPACE::kFactor, In(x, n), Out(y, n));
        return 0.0;
      }},
 };

@@ -64,11 +64,10 @@ HWY_INLINE void pin(V& v) {
 #elif HWY_ARCH_X86
   asm volatile("" : "+v"(v.raw));
 #elif HWY_ARCH_ARM
-  if constexpr (requires { v.raw; }) {
+  if constexpr (requires { v.raw; })
     asm volatile("" : "+w"(v.raw));
-  } else {  // a vector of SVE
+  else  // a vector of SVE
     asm volatile("" : "+w"(v));
-  }
 #else
   asm volatile("" : "+m"(v));
 #endif
@@ -92,9 +91,8 @@ class Pass {
     const std::size_t lanes = hn::Lanes(D()), step = kVectors * lanes;
     if constexpr (kShape.paged) {
       constexpr std::size_t kPages = kPage * kShape.streams;
-      if (kPage % step == 0) {
+      if (kPage % step == 0)
         for (; begin + kPages <= n; begin += kPages) move_blocks(begin, begin + kPage, kPage);
-      }
     }
     const std::size_t part = (n - begin) / kShape.streams / kLine * kLine;
     const std::size_t blocks_end = part / step * step;
@@ -130,15 +128,14 @@ class Pass {
   HWY_INLINE void block(std::size_t i, V& s0, V& s1, V& s2, V& s3,
                         std::index_sequence<k...>) const {
     const std::size_t lanes = hn::Lanes(D());
-    if constexpr (kTraffic == Traffic::write) {
+    if constexpr (kTraffic == Traffic::write)
       (write(i + k * lanes, k % 4 == 0 ? s0 : k % 4 == 1 ? s1 : k % 4 == 2 ? s2 : s3), ...);
-    } else if constexpr (kShape.grouped) {
+    else if constexpr (kShape.grouped)
       ((k % 4 == 0 ? move_four(i + k * lanes) : void()), ...);
-    } else if constexpr (kShape.combined) {
+    else if constexpr (kShape.combined)
       ((k % 4 == 0 ? combine_four(i + k * lanes, s0, s1, s2, s3) : void()), ...);
-    } else {
+    else
       (store(i + k * lanes, load(D(), i + k * lanes)), ...);
-    }
   }
 
   // What sums, or values that are written, begin with.
@@ -192,11 +189,10 @@ class Pass {
   }
 
   HWY_INLINE void store(std::size_t i, V v) const {
-    if constexpr (kShape.streaming) {
+    if constexpr (kShape.streaming)
       hn::Stream(v, D(), a_ + i);
-    } else if constexpr (kStores<kTraffic>) {
+    else if constexpr (kStores<kTraffic>)
       hn::Store(v, D(), a_ + i);
-    }
   }
 
   HWY_INLINE void prefetch(std::size_t i) const {

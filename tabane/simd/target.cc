@@ -86,9 +86,7 @@ unsigned vector_bytes() { return TABANE_DISPATCH(lanes_bytes)(); }
 
 std::vector<std::string> target_names() {
   std::vector<std::string> names;
-  for (const std::int64_t target : single_targets()) {
-    names.emplace_back(hwy::TargetName(target));
-  }
+  for (const std::int64_t target : single_targets()) names.emplace_back(hwy::TargetName(target));
   return names;
 }
 

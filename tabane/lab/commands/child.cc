@@ -57,8 +57,7 @@ core::Descriptor open_file(const std::string& path, int flags) {
 // Ends all of some processes and takes their ends; they and what they leave are children of this
 // process, which adopts orphans. kill_left() returns whether there was one left to kill. Returns
 // whether there was any.
-template <class KillLeft>
-bool end_all(const KillLeft& kill_left) {
+bool end_all(const auto& kill_left) {
   constexpr int kTries = 500;
   constexpr int kTryMs = 2;
   bool any = false;

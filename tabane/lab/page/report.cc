@@ -46,8 +46,7 @@ void remove_empty_groups(std::string& svg) {
 }
 
 // Rewrites "rgb(  0, 114, 178)" by `colour_of(0x0072b2)`.
-template <class F>
-std::string rewrite_colours(const std::string& svg, F colour_of) {
+std::string rewrite_colours(const std::string& svg, auto colour_of) {
   std::string out;
   out.reserve(svg.size());
   std::size_t at = 0;

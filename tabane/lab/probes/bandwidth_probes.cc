@@ -254,16 +254,14 @@ std::vector<Probe> bandwidth_probes(const core::Topology&) {
                   .unit = "B/s",
                   .better = Better::higher,
                   .version = 4,
-                  .seconds = 5,
-                  .quick_seconds = 1,
+                  .seconds = {5, 1},
                   .run = run_over_size};
   Probe over_cores{.name = "memory.bandwidth.cores",
                    .what = "bandwidth from memory over the number of cores at work",
                    .unit = "B/s",
                    .better = Better::higher,
                    .version = 3,
-                   .seconds = 4,
-                   .quick_seconds = 0.6,
+                   .seconds = {4, 0.6},
                    .run = run_over_cores};
   Probe zeros{.name = "memory.zeros",
               .what =
@@ -271,8 +269,7 @@ std::vector<Probe> bandwidth_probes(const core::Topology&) {
                   "is twice that of other numbers",
               .unit = "B/s",
               .better = Better::higher,
-              .seconds = 0.5,
-              .quick_seconds = 0.1,
+              .seconds = {0.5, 0.1},
               .run = run_zeros};
   Probe memcpy_probe{.name = "memcpy",
                      .what =
@@ -281,8 +278,7 @@ std::vector<Probe> bandwidth_probes(const core::Topology&) {
                      .unit = "B/s",
                      .better = Better::higher,
                      .version = 3,
-                     .seconds = 2,
-                     .quick_seconds = 0.5,
+                     .seconds = {2, 0.5},
                      .run = run_memcpy};
   return {over_size, over_cores, zeros, memcpy_probe};
 }

@@ -4,9 +4,7 @@
 #include <atomic>
 #include <cstring>
 #include <new>
-#include <optional>
 #include <string>
-#include <thread>
 #include <utility>
 #include <vector>
 
@@ -60,21 +58,6 @@ std::vector<unsigned> all_pus(const ProbeContext& context) {
 
 // ---- limits, without a line of what they limit ----
 
-// Calls attempt() until it is true. throws: core::Error after seconds: the other rank is lost, or
-// never gets its PU.
-template <class Attempt>
-void insist(Attempt attempt) {
-  constexpr double kMostSeconds = 5;
-  std::optional<double> begin;
-  for (unsigned tries = 1; !attempt(); ++tries) {
-    if (tries % 65536 != 0) continue;
-    const double now = core::tick_clock().now();
-    if (!begin) begin = now;
-    if (now - *begin > kMostSeconds) throw core::Error("a rank did not answer on a shared line");
-    std::this_thread::yield();
-  }
-}
-
 // A page that all ranks share, made of lines that hold a number each. How fast a line moves between
 // two cores depends on its address: what is measured on one line differs from program to program.
 class Lines {
@@ -96,26 +79,23 @@ class Lines {
 
 // An iteration is a round trip of a number on one line between rank 0 and the last rank, which
 // change it in turn by compare-and-swap; ranks between them rest. Each call takes the next line.
+// throws: core::Error after seconds: the other rank is lost, or never gets its PU.
 RankWorkload line_trips(Lines lines) {
   return [lines](comm::Grid& grid) -> RankWork {
     const bool first = grid.all().rank() == 0;
     const bool last = grid.all().rank() == grid.all().size() - 1;
     return [lines, first, last, values = std::vector<std::uint64_t>(Lines::size()),
             next = std::size_t{0}](std::uint64_t iterations) mutable {
-      std::atomic<std::uint64_t>& line = lines[next];
-      std::uint64_t& begin = values[next];
-      const std::uint64_t end = begin + 2 * iterations;
+      constexpr double kMostSeconds = 5;
+      const auto go_on = [since = 0.0](unsigned looks) mutable {
+        const double now = core::tick_clock().now();
+        if (looks == 1) since = now;
+        if (now - since > kMostSeconds) throw core::Error("a rank did not answer on a shared line");
+        return true;
+      };
+      const std::uint64_t begin = std::exchange(values[next], values[next] + 2 * iterations);
+      if (first || last) take_turns(lines[next], begin, begin + 2 * iterations, first, go_on);
       next = (next + 1) % Lines::size();
-      for (std::uint64_t value = begin + (first ? 0 : 1); (first || last) && value < end;
-           value += 2) {
-        insist([&] {
-          std::uint64_t expected = value;
-          return line.compare_exchange_strong(expected, value + 1, std::memory_order_acq_rel,
-                                              std::memory_order_relaxed);
-        });
-      }
-      begin = end;
-      if (first) insist([&] { return line.load(std::memory_order_acquire) == end; });
     };
   };
 }
@@ -235,8 +215,7 @@ Probe message_probe(std::string name, std::string what) {
           .unit = "s",
           .better = Better::lower,
           .version = 2,
-          .seconds = 0.8,
-          .quick_seconds = 0.3};
+          .seconds = {0.8, 0.3}};
 }
 
 Probe collective_probe(std::string name, std::string what, RankWorkload workload) {

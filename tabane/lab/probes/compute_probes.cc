@@ -33,8 +33,7 @@ inline void hide(double& value) {
 #endif
 }
 
-template <class Step>
-inline void chain(std::uint64_t operations, Step step) {
+inline void chain(std::uint64_t operations, auto step) {
   double a = 1.0, b = 1.0;
   hide(a);
   hide(b);
@@ -106,8 +105,7 @@ Probe latency_probe(const char* operation, void (*operation_chain)(std::uint64_t
       .unit = "cycles",
       .better = Better::lower,
       .version = 2,
-      .seconds = 0.5,
-      .quick_seconds = 0.1};
+      .seconds = {0.5, 0.1}};
   probe.run = [operation_chain, needs_fma = std::string_view(operation) == "fma"](
                   const Probe& about, ProbeContext& context) {
     if (needs_fma && !has_fma()) throw NotHere("this processor has no fused multiply-add");
@@ -184,8 +182,7 @@ std::vector<Probe> compute_probes(const core::Topology&) {
            .unit = "FLOP/s",
            .better = Better::higher,
            .version = 2,
-           .seconds = 1,
-           .quick_seconds = 0.3,
+           .seconds = {1, 0.3},
            .run = run_peak_core},
           {.name = "peak.fma.machine",
            .what = "the same on one PU of every usable core at once",
@@ -193,8 +190,7 @@ std::vector<Probe> compute_probes(const core::Topology&) {
            .better = Better::higher,
            .limit_how = "cores × one core alone, measured in turn",
            .version = 2,
-           .seconds = 1,
-           .quick_seconds = 0.3,
+           .seconds = {1, 0.3},
            .run = run_peak_machine}};
 }
 
@@ -322,8 +318,7 @@ std::vector<Probe> ladder_probes(const core::Topology&) {
            .unit = "FLOP/s",
            .better = Better::higher,
            .version = 3,
-           .seconds = 1.5,
-           .quick_seconds = 0.5,
+           .seconds = {1.5, 0.5},
            .run = run_ladder}};
 }
 

@@ -3,13 +3,11 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <atomic>
 #include <cmath>
 #include <limits>
 #include <map>
 #include <memory>
 #include <optional>
-#include <thread>
 
 #include "tabane/core/clock.h"
 #include "tabane/core/error.h"
@@ -133,35 +131,16 @@ struct Duel {
 };
 static_assert(std::atomic<std::uint64_t>::is_always_lock_free);
 
-// Calls attempt() until it is true. Gives up at the deadline or when the partner did, so that a
-// partner that the system does not let run cannot stall the survey.
-template <class Attempt>
-bool insist_on_pair(Duel& duel, double deadline, Attempt attempt) {
-  for (unsigned tries = 1; !attempt(); ++tries) {
-    if (tries % 65536 != 0) continue;
-    if (duel.given_up || core::tick_clock().now() > deadline) {
-      duel.given_up = true;
-      return false;
-    }
-    std::this_thread::yield();
-  }
-  return true;
+// False at the deadline, or when the partner gave up.
+bool may_go_on(Duel& duel, double deadline) {
+  if (core::tick_clock().now() > deadline) duel.given_up = true;
+  return !duel.given_up;
 }
 
-bool take_turns(Duel& duel, std::uint64_t epoch, bool first, double deadline) {
-  std::atomic<std::uint64_t>& line = duel.line(epoch);
+bool play_epoch(Duel& duel, std::uint64_t epoch, bool first, double deadline) {
   const std::uint64_t begin = duel.first_value(epoch);
-  const std::uint64_t end = begin + 2 * kRoundTrips;
-  for (std::uint64_t mine = begin + (first ? 0 : 1); mine < end; mine += 2) {
-    const auto swap = [&] {
-      std::uint64_t expected = mine;
-      return line.compare_exchange_strong(expected, mine + 1, std::memory_order_acq_rel,
-                                          std::memory_order_relaxed);
-    };
-    if (!insist_on_pair(duel, deadline, swap)) return false;
-  }
-  return !first || insist_on_pair(duel, deadline,
-                                  [&] { return line.load(std::memory_order_acquire) == end; });
+  return take_turns(duel.line(epoch), begin, begin + 2 * kRoundTrips, first,
+                    [&](unsigned) { return may_go_on(duel, deadline); });
 }
 
 void play_first(Duel& duel, int epochs) {
@@ -171,7 +150,7 @@ void play_first(Duel& duel, int epochs) {
   duel.ready.store(true, std::memory_order_release);
   for (int epoch = 0; epoch < kWarmUpEpochs + epochs; ++epoch) {
     const double begin = clock.now();
-    if (!take_turns(duel, static_cast<std::uint64_t>(epoch), true, deadline)) return;
+    if (!play_epoch(duel, static_cast<std::uint64_t>(epoch), true, deadline)) return;
     const double seconds = clock.now() - begin;
     // An epoch of few clock steps would say more about the clock than about the line.
     if (epoch >= kWarmUpEpochs && seconds >= 1000 * clock.step())
@@ -181,10 +160,12 @@ void play_first(Duel& duel, int epochs) {
 
 void play_second(Duel& duel, int epochs) {
   const double deadline = core::tick_clock().now() + kMostPairSeconds;
-  if (!insist_on_pair(duel, deadline, [&] { return duel.ready.load(std::memory_order_acquire); }))
-    return;
+  while (!duel.ready.load(std::memory_order_acquire)) {
+    if (!may_go_on(duel, deadline)) return;
+    std::this_thread::yield();
+  }
   for (int epoch = 0; epoch < kWarmUpEpochs + epochs; ++epoch)
-    if (!take_turns(duel, static_cast<std::uint64_t>(epoch), false, deadline)) return;
+    if (!play_epoch(duel, static_cast<std::uint64_t>(epoch), false, deadline)) return;
 }
 
 struct Cell {
@@ -464,8 +445,7 @@ std::vector<Probe> core_to_core_probes(const core::Topology& topology) {
            .unit = "ns",
            .better = Better::lower,
            .version = 2,
-           .seconds = std::clamp(2 * least_seconds(pus, pus > kMostSerialPus), 1.0, 20.0),
-           .quick_seconds = 0.6,
+           .seconds = {std::clamp(2 * least_seconds(pus, pus > kMostSerialPus), 1.0, 20.0), 0.6},
            .run = run}};
 }
 

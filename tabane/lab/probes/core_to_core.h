@@ -1,10 +1,13 @@
-// How the core-to-core matrix is planned: which PUs take part, and which pairs run at the same
-// time.
+// How a line goes from core to core, and how the matrix of that is planned: which PUs take part,
+// and which pairs run at the same time.
 #pragma once
 
+#include <atomic>
 #include <cstddef>
+#include <cstdint>
 #include <span>
 #include <string>
+#include <thread>
 #include <utility>
 #include <vector>
 
@@ -37,6 +40,31 @@ CoreToCorePlan plan_core_to_core(std::span<const core::Pu> pus, bool quick, doub
 
 // Seconds that the plan's matrix takes at least.
 double least_seconds(std::size_t pus, bool parallel);
+
+// Changes a number on a line from `begin` to `end` by compare-and-swap, in turn with another
+// thread: one of them is the first. Returns false as soon as go_on(looks) does, which is asked now
+// and then, looks = 1, 2 … for each turn, so that a partner that the system does not let run cannot
+// stall all.
+bool take_turns(std::atomic<std::uint64_t>& line, std::uint64_t begin, std::uint64_t end,
+                bool first, auto go_on) {
+  const auto insist = [&](auto attempt) {
+    for (unsigned tries = 1, looks = 0; !attempt(); ++tries) {
+      if (tries % 65536 != 0) continue;
+      if (!go_on(++looks)) return false;
+      std::this_thread::yield();
+    }
+    return true;
+  };
+  for (std::uint64_t mine = begin + (first ? 0 : 1); mine < end; mine += 2) {
+    const auto swap = [&] {
+      std::uint64_t expected = mine;
+      return line.compare_exchange_strong(expected, mine + 1, std::memory_order_acq_rel,
+                                          std::memory_order_relaxed);
+    };
+    if (!insist(swap)) return false;
+  }
+  return !first || insist([&] { return line.load(std::memory_order_acquire) == end; });
+}
 
 class ProbeContext;
 struct Probe;

@@ -136,16 +136,10 @@ class Measuring {
   void transfer(const char* kind, const char* from, std::span<std::byte> host) {
     over_size(fmt::format("transfer.to_device.{}", kind),
               fmt::format("bandwidth of transfers to the device from {}", from),
-              [&](std::size_t bytes) {
-                queue_->write(*data_, 0, host.first(bytes));
-                queue_->finish();
-              });
+              [&](std::size_t bytes) { queue_->write(*data_, 0, host.first(bytes)); });
     over_size(fmt::format("transfer.from_device.{}", kind),
               fmt::format("bandwidth of transfers from the device to {}", from),
-              [&](std::size_t bytes) {
-                queue_->read(*data_, 0, host.first(bytes));
-                queue_->finish();
-              });
+              [&](std::size_t bytes) { queue_->read(*data_, 0, host.first(bytes)); });
   }
 
   // The host copies to or from the place where it sees the device's memory.
@@ -157,7 +151,6 @@ class Measuring {
       std::byte* const place = queue_->map(buffer, to_device);
       to_device ? std::memcpy(place, host.data(), bytes) : std::memcpy(host.data(), place, bytes);
       queue_->unmap(buffer, place);
-      queue_->finish();
     };
     over_size("transfer.to_device.mapped", "bandwidth of copying into mapped memory of the device",
               [&](std::size_t bytes) { copy(true, bytes); });
@@ -171,8 +164,11 @@ class Measuring {
                  const std::function<void(std::size_t bytes)>& move) {
     Json sizes = Json::array(), medians = Json::array();
     const auto rates = [&](std::size_t bytes, double seconds) {
-      const auto found =
-          rates_of(times_of(seconds, [&] { move(bytes); }), static_cast<double>(bytes));
+      const auto work = [&] {
+        move(bytes);
+        queue_->finish();
+      };
+      const auto found = rates_of(times_of(seconds, work), static_cast<double>(bytes));
       sizes.push_back(bytes);
       medians.push_back(core::median(found));
       return found;
@@ -186,10 +182,9 @@ class Measuring {
   // ---- kernels ----
 
   Compute build(const char* kernel, const std::string& number, std::size_t width) {
-    Compute compute;
-    compute.width = width;
-    compute.bytes = width * (number == "double" ? 8 : 4);
-    compute.type = width == 1 ? number : fmt::format("{}{}", number, width);
+    Compute compute{.type = width == 1 ? number : fmt::format("{}{}", number, width),
+                    .width = width,
+                    .bytes = width * (number == "double" ? 8 : 4)};
     compute.program = device_.program(
         kDeviceSource,
         fmt::format("-DNUMBER={} -DT={} -DREADS={} -DFMA(a,b,c)={}", number, compute.type, kReads,
@@ -217,17 +212,12 @@ class Measuring {
     return rounds;
   }
 
-  template <class Number>
-  static void set_factor(Compute& compute, double value) {
-    compute.kernel->set_value(1, static_cast<Number>(value));
-  }
-
   Compute build_multiply_add(const std::string& number, std::size_t width) {
     Compute compute = build("multiply_add", number, width);
     compute.kernel->set(0, *out_);
-    if (number == "float") set_factor<float>(compute, 0.5);
-    if (number == "double") set_factor<double>(compute, 0.5);
-    if (number == "int") set_factor<std::int32_t>(compute, 3);
+    if (number == "float") compute.kernel->set_value(1, 0.5f);
+    if (number == "double") compute.kernel->set_value(1, 0.5);
+    if (number == "int") compute.kernel->set_value(1, std::int32_t{3});
     return compute;
   }
 
@@ -305,19 +295,16 @@ class Measuring {
       other->write(*buffer, 0, pinned->bytes());
       other->flush();
     };
-    const double copying = core::median(times_of(share_ / 4, [&] {
+    const auto copy_alone = [&] {
       copy();
       other->finish();
-    }));
-    compute_as_long_as(compute, copying);
+    };
+    compute_as_long_as(compute, core::median(times_of(share_ / 4, copy_alone)));
     DeviceFigure figure{
         "overlap", "share of a transfer that computing at the same time hides", "share", {}};
     double spent = 0;
     while (figure.samples.size() < kFewestSamples || spent < share_) {
-      const double c = time_of([&] {
-        copy();
-        other->finish();
-      });
+      const double c = time_of(copy_alone);
       const double k = time_of([&] { run(compute); });
       const double both = time_of([&] {
         queue_->launch(*compute.kernel, items_, group_);

@@ -251,8 +251,7 @@ std::vector<Probe> device_probes(const core::Topology&) {
            .unit = "several",
            .better = Better::neither,
            .version = 3,
-           .seconds = 24,
-           .quick_seconds = 5,  // and building the programs
+           .seconds = {24, 5},  // and building the programs
            .run = run_device}};
 }
 

@@ -395,15 +395,13 @@ std::vector<Probe> latency_probes(const core::Topology&) {
            .unit = "ns",
            .better = Better::lower,
            .version = 3,
-           .seconds = 9,
-           .quick_seconds = 2,
+           .seconds = {9, 2},
            .run = run_memory_latency},
           {.name = "memory.latency.loaded",
            .what = "Latency of a dependent load from memory while all other cores read from it",
            .unit = "ns",
            .better = Better::lower,
-           .seconds = 2.5,
-           .quick_seconds = 0.6,
+           .seconds = {2.5, 0.6},
            .run = run_loaded}};
 }
 

@@ -189,8 +189,7 @@ std::vector<Probe> core_probes(const MemoryLevel& level) {
                                    "loops that only load and store the same",
                       .version = 5});
   for (Probe& probe : probes) {
-    probe.seconds = 0.5;
-    probe.quick_seconds = 0.1;
+    probe.seconds = {0.5, 0.1};
     probe.group = fmt::format("{} on one core", level.name);
     probe.run_group = [name = level.name](std::span<const Probe> asked, ProbeContext& context) {
       run_on_core(asked, level_named(name, context), context);
@@ -250,8 +249,7 @@ std::vector<Probe> machine_probes(const MemoryLevel& level) {
                 // beforehand.
                 .limit_how = level.is_own() ? "cores × one core alone, measured in turn" : "",
                 .version = 5,
-                .seconds = 0.8,
-                .quick_seconds = 0.2,
+                .seconds = {0.8, 0.2},
                 .group = fmt::format("{} on all cores", level.name)};
     probe.run_group = [name = level.name](std::span<const Probe> asked, ProbeContext& context) {
       run_on_machine(asked, level_named(name, context), context);

@@ -483,16 +483,16 @@ std::vector<Probe> numa_probes(const core::Topology& topology) {
            .unit = "B/s",
            .better = Better::higher,
            .version = 3,
-           .seconds = std::clamp(0.5 * nodes * nodes, 2.0, 20.0),
-           .quick_seconds = std::clamp(0.15 * nodes * nodes, 0.2, 5.0),
+           .seconds = {std::clamp(0.5 * nodes * nodes, 2.0, 20.0),
+                       std::clamp(0.15 * nodes * nodes, 0.2, 5.0)},
            .run = run_node_bandwidth},
           {.name = "numa.latency",
            .what = "Latency of a dependent load from local memory",
            .unit = "ns",
            .better = Better::lower,
            .version = 2,
-           .seconds = std::clamp(0.25 * nodes * nodes, 1.0, 10.0),
-           .quick_seconds = std::clamp(0.15 * nodes * nodes, 0.3, 5.0),
+           .seconds = {std::clamp(0.25 * nodes * nodes, 1.0, 10.0),
+                       std::clamp(0.15 * nodes * nodes, 0.3, 5.0)},
            .run = run_node_latency}};
 }
 

@@ -82,8 +82,7 @@ class HeldMemory {
     return region.huge_bytes().value_or(0) >= region.size() / 10 * 9;
   }
   // f(size index) with the pieces up to it copied by forks, ascending; in the end none is.
-  template <class F>
-  void with_more_and_more(F f) {
+  void with_more_and_more(auto f) {
     for (std::size_t i = 0; i < pieces_.size(); ++i) {
       pieces_[i].copy_on_fork(true);
       f(i);
@@ -331,24 +330,21 @@ std::vector<Probe> process_probes(const core::Topology&) {
        .unit = "s",
        .better = Better::lower,
        .version = 2,
-       .seconds = 6,
-       .quick_seconds = 1.5,
+       .seconds = {6, 1.5},
        .run = run_fork},
       {.name = "thread.create",
        .what = "Creating a thread that ends at once, and joining it",
        .unit = "s",
        .better = Better::lower,
        .version = 3,
-       .seconds = 0.5,
-       .quick_seconds = 0.1,
+       .seconds = {0.5, 0.1},
        .run = run_thread_create},
       {.name = "page_fault.rate",
        .what = "First touch of base pages by one thread, each page zeroed by the kernel",
        .unit = "pages/s",
        .better = Better::higher,
        .version = 2,
-       .seconds = 1,
-       .quick_seconds = 0.2,
+       .seconds = {1, 0.2},
        .run = run_page_faults}};
 }
 

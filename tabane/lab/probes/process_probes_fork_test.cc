@@ -24,7 +24,7 @@ TEST(ProcessProbes, HaveTheirStableNames) {
     names.push_back(probe.name);
     EXPECT_TRUE(probe.run);
     EXPECT_FALSE(probe.what.empty());
-    EXPECT_GT(probe.seconds, probe.quick_seconds);
+    EXPECT_GT(probe.seconds.full, probe.seconds.quick);
   }
   const std::vector<std::string> expected = {"fork.cost", "thread.create", "page_fault.rate"};
   EXPECT_EQ(names, expected);

@@ -159,8 +159,7 @@ std::vector<Probe> team_probes(const core::Topology&) {
            .unit = "s",
            .better = Better::lower,
            .version = 2,
-           .seconds = 5,
-           .quick_seconds = 1,
+           .seconds = {5, 1},
            .run = run_tree}};
 }
 

@@ -139,8 +139,7 @@ namespace {
 
 // run(arrays, passes) on the next arrays of the set; where they are always the same, finding them
 // is no part of the loop: a pass over the first cache takes 45 ns.
-template <class Run>
-core::Work over(WorkingSet& set, Mix mix, Run run) {
+core::Work over(WorkingSet& set, Mix mix, auto run) {
   if (set.is_whole())
     return [arrays = set.next(mix), run](std::uint64_t passes) { run(arrays, passes); };
   return core::repeat([&set, mix, run] { run(set.next(mix), 1); });

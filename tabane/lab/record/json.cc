@@ -47,8 +47,7 @@ class JsonBuilder {
     std::size_t keys = 0;
   };
 
-  template <class T>
-  bool number(T x) {
+  bool number(auto x) {
     const auto value = static_cast<double>(x);
     if (std::abs(value) > kLargestNumber)
       throw core::UsageError("the number {:g} is beyond {:g}", value, kLargestNumber);

@@ -35,13 +35,9 @@ bool is_nan(double x) { return std::isnan(x); }
 // ---- what each type consists of ----
 // f(key, value, …): always there. f.maybe(key, value, …): left out where it is empty.
 
-template <class F>
-void describe(F& f, Axis& a) {
-  f("name", a.name, "unit", a.unit, "log", a.log);
-}
+void describe(auto& f, Axis& a) { f("name", a.name, "unit", a.unit, "log", a.log); }
 
-template <class F>
-void describe(F& f, Curve& c) {
+void describe(auto& f, Curve& c) {
   f("name", c.name, "x", c.x, "y", c.y);
   f.maybe("low", c.low, "high", c.high, "role", c.role, "joined", c.joined, "flagged", c.flagged);
   f.maybe("colour", c.colour, "shape", c.shape, "key", c.key);
@@ -52,24 +48,16 @@ void describe(F& f, Curve& c) {
     f.expect(key, size == c.x.size() || (size == 0 && key[0] != 'y'), "as long as x");
 }
 
-template <class F>
-void describe(F& f, Mark& m) {
-  f("at", m.at, "label", m.label, "vertical", m.vertical);
-}
+void describe(auto& f, Mark& m) { f("at", m.at, "label", m.label, "vertical", m.vertical); }
 
-template <class F>
-void describe(F& f, Curves& c) {
+void describe(auto& f, Curves& c) {
   f("x", c.x, "y", c.y, "series", c.series);
   f.maybe("marks", c.marks, "ideal", c.ideal);
 }
 
-template <class F>
-void describe(F& f, Matrix::Cell& p) {
-  f("row", p.row, "column", p.column);
-}
+void describe(auto& f, Matrix::Cell& p) { f("row", p.row, "column", p.column); }
 
-template <class F>
-void describe(F& f, Matrix& m) {
+void describe(auto& f, Matrix& m) {
   f("unit", m.unit, "better", m.better, "rows", m.rows, "columns", m.columns, "values", m.values);
   f.maybe("row_axis", m.row_axis, "column_axis", m.column_axis, "framed", m.framed);
   f.maybe("colours", m.colours, "own_first", m.own_first);
@@ -78,39 +66,33 @@ void describe(F& f, Matrix& m) {
     f.expect("values", row.size() == m.columns.size(), "lists as long as columns");
 }
 
-template <class F>
-void describe(F& f, Bar& b) {
+void describe(auto& f, Bar& b) {
   f("group", b.group, "label", b.label, "value", b.value);
   f.maybe("interval", b.interval, "remark", b.remark, "target", b.target);
 }
 
-template <class F>
-void describe(F& f, Bars& b) {
+void describe(auto& f, Bars& b) {
   f("unit", b.unit, "bars", b.bars);
   f.maybe("reference", b.reference, "clustered", b.clustered, "log", b.log);
 }
 
-template <class F>
-void describe(F& f, Image& i) {
+void describe(auto& f, Image& i) {
   f("what", i.what, "png_base64", i.png_base64);
   f.expect("png_base64", is_base64(i.png_base64), "base64");
 }
 
-template <class F>
-void describe(F& f, Rows& r) {
+void describe(auto& f, Rows& r) {
   f("columns", r.columns, "rows", r.rows);
   for (const auto& row : r.rows)
     f.expect("rows", row.size() == r.columns.size(), "lists as long as columns");
 }
 
-template <class F>
-void describe(F& f, View& v) {
+void describe(auto& f, View& v) {
   f("name", v.name, "title", v.title, "note", v.note, "version", v.version, "details", v.details);
   f.content(v.content);
 }
 
-template <class F>
-void describe(F& f, Result& r) {
+void describe(auto& f, Result& r) {
   f("name", r.name, "what", r.what, "unit", r.unit, "better", r.better);
   f("value", r.value, "interval", r.interval, "samples", r.samples);
   f.expect("samples", std::ranges::none_of(r.samples, is_nan), "numbers");
@@ -129,28 +111,21 @@ void describe(F& f, Result& r) {
   f("details", r.details, "version", r.version);
 }
 
-template <class F>
-void describe(F& f, Warning& w) {
+void describe(auto& f, Warning& w) {
   f("id", w.id, "seen", w.seen, "may_mean", w.may_mean, "do", w.do_this);
 }
 
-template <class F>
-void describe(F& f, Advice& a) {
+void describe(auto& f, Advice& a) {
   f("id", a.id, "change", a.change, "gain", a.gain, "command", a.command);
 }
 
-template <class F>
-void describe(F& f, Skipped& s) {
-  f("name", s.name, "reason", s.reason);
-}
+void describe(auto& f, Skipped& s) { f("name", s.name, "reason", s.reason); }
 
-template <class F>
-void describe(F& f, ChecklistRow& c) {
+void describe(auto& f, ChecklistRow& c) {
   f("rule", c.rule, "text", c.text, "status", c.status, "evidence", c.evidence);
 }
 
-template <class F>
-void describe(F& f, Comparison& c) {
+void describe(auto& f, Comparison& c) {
   f("question", c.question, "unit", c.unit);
   f.maybe("skipped", c.skipped);
   if (f.is_figure(c)) {
@@ -166,8 +141,7 @@ void describe(F& f, Comparison& c) {
   }
 }
 
-template <class F>
-void describe(F& f, Record& r) {
+void describe(auto& f, Record& r) {
   f("kind", r.kind, "name", r.name, "title", r.title, "source", r.source);
   f("tabane_version", r.tabane_version, "started", r.started, "duration_s", r.duration_s);
   f("complete", r.complete, "quick", r.quick, "command_line", r.command_line);
@@ -244,8 +218,7 @@ class Writer {
     }
   }
 
-  template <class T, class... More>
-  void operator()(const char* key, const T& value, const More&... more) {
+  void operator()(const char* key, const auto& value, const auto&... more) {
     out_[key] = write(value);
     if constexpr (sizeof...(more) > 0) (*this)(more...);
   }
@@ -302,11 +275,6 @@ class Writer {
   static Json write_other(const std::vector<T>& values) {
     Json out = Json::array();
     for (const T& value : values) out.push_back(write(value));
-    return out;
-  }
-  static Json write_other(const std::vector<bool>& values) {
-    Json out = Json::array();
-    for (const bool value : values) out.push_back(value);
     return out;
   }
   template <class T>
@@ -384,13 +352,11 @@ class Reader {
     return value;
   }
 
-  template <class T, class... More>
-  void operator()(const char* key, T& value, More&... more) const {
+  void operator()(const char* key, auto& value, auto&... more) const {
     at(key).read(value);
     if constexpr (sizeof...(more) > 0) (*this)(more...);
   }
-  template <class T, class... More>
-  void maybe(const char* key, T& value, More&... more) const {
+  void maybe(const char* key, auto& value, auto&... more) const {
     if (has(key)) at(key).read(value);
     if constexpr (sizeof...(more) > 0) maybe(more...);
   }
@@ -437,8 +403,7 @@ class Reader {
   }
   bool has(const char* key) const { return json_.contains(key); }
   // Calls f(key, reader) for each value of an object.
-  template <class F>
-  void each(F f) const {
+  void each(auto f) const {
     expect(json_.is_object(), "an object");
     for (const auto& [key, value] : json_.items()) f(key, Reader(value, path_ + "." + key));
   }
@@ -491,10 +456,7 @@ class Reader {
   void read_other(std::map<std::string, T, Less>& values) const {
     each([&](const std::string& key, const Reader& one) { one.read(values[key]); });
   }
-  template <class T>
-  void read_other(T& value) const {
-    describe(*this, value);
-  }
+  void read_other(auto& value) const { describe(*this, value); }
 
   const Json& json_;
   std::string path_;

@@ -76,13 +76,12 @@ std::string clean_utf8(std::string_view text) {
   while (!text.empty()) {
     const std::size_t length = sequence_length(text);
     const auto lead = static_cast<unsigned char>(text[0]);
-    if (length == 0) {
+    if (length == 0)
       out += "\uFFFD";
-    } else if (length == 1 && (lead < 0x20 || lead == 0x7F) && lead != '\n' && lead != '\t') {
+    else if (length == 1 && (lead < 0x20 || lead == 0x7F) && lead != '\n' && lead != '\t')
       out += ' ';
-    } else {
+    else
       out += text.substr(0, length);
-    }
     text.remove_prefix(std::max<std::size_t>(length, 1));
   }
   return out;
@@ -92,12 +91,11 @@ std::string escape_html(std::string_view text) {
   constexpr std::string_view kSpecial = "&<>\"'";
   constexpr std::array<const char*, 5> kEntities = {"&amp;", "&lt;", "&gt;", "&quot;", "&#39;"};
   std::string out;
-  for (const char c : clean_utf8(text)) {
+  for (const char c : clean_utf8(text))
     if (const std::size_t at = kSpecial.find(c); at != std::string_view::npos)
       out += kEntities[at];
     else
       out += c;
-  }
   return out;
 }
 

@@ -15,25 +15,12 @@ constexpr double kInfinity = std::numeric_limits<double>::infinity();
 // Residuals below this are as good as none: no border may claim more than the clock resolves.
 constexpr double kFinest = 1e-3;
 
-// Sum of squared relative residuals about the best line through points [begin, end).
-double cost_of_line(std::span<const double> x, std::span<const double> y, std::size_t begin,
-                    std::size_t end) {
-  double sw = 0, sx = 0, sy = 0;
-  for (std::size_t i = begin; i < end; ++i) {
-    const double w = 1 / (y[i] * y[i]);
-    sw += w;
-    sx += w * x[i];
-    sy += w * y[i];
-  }
-  const double mx = sx / sw, my = sy / sw;
-  double sxx = 0, sxy = 0, syy = 0;
-  for (std::size_t i = begin; i < end; ++i) {
-    const double w = 1 / (y[i] * y[i]);
-    sxx += w * (x[i] - mx) * (x[i] - mx);
-    sxy += w * (x[i] - mx) * (y[i] - my);
-    syy += w * (y[i] - my) * (y[i] - my);
-  }
-  return std::max(0.0, sxx > 0 ? syy - sxy * sxy / sxx : syy);
+// Sum of squared relative residuals about the best line.
+double cost_of_line(std::span<const double> x, std::span<const double> y) {
+  const core::LineFit line = core::fit_line(x, y, core::FitWeight::relative, 0);
+  double cost = 0;
+  for (std::size_t i = 0; i < y.size(); ++i) cost += std::pow(line.residuals[i] / y[i], 2);
+  return cost;
 }
 
 // The cheapest ways to cut the first points into a number of parts.
@@ -46,7 +33,8 @@ class Cuts {
     cost_[0][0] = 0;
     for (std::size_t begin = 0; begin < n_; ++begin) {
       for (std::size_t end = begin + fewest; end <= n_; ++end) {
-        const double line = cost_of_line(x, y, begin, end);
+        const double line =
+            cost_of_line(x.subspan(begin, end - begin), y.subspan(begin, end - begin));
         for (std::size_t parts = 1; parts <= most; ++parts) {
           const double cost = cost_[parts - 1][begin] + line;
           if (cost >= cost_[parts][end]) continue;

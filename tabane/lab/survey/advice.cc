@@ -38,9 +38,8 @@ std::string joined(std::vector<std::string> clauses) {
 // Figures of the machine that are held against a limit, the nearest to it first.
 std::vector<const Result*> by_share_of_limit(const Record& record) {
   std::vector<const Result*> held;
-  for (const Result& result : record.results) {
+  for (const Result& result : record.results)
     if (result.of_limit() && !is_of_tabane(result.name)) held.push_back(&result);
-  }
   std::ranges::stable_sort(
       held, [](const Result* a, const Result* b) { return *a->of_limit() > *b->of_limit(); });
   return held;
@@ -92,9 +91,8 @@ std::optional<std::pair<double, double>> saturating_cores(const Record& record) 
   // With fewer than four points a noisy one would look like saturation.
   if (curve.x.size() < 4 || curve.x.size() != curve.y.size()) return std::nullopt;
   const double highest = *std::ranges::max_element(curve.y);
-  for (std::size_t i = 0; i + 1 < curve.x.size(); ++i) {
+  for (std::size_t i = 0; i + 1 < curve.x.size(); ++i)
     if (curve.y[i] >= kSaturated * highest) return std::pair{curve.x[i], curve.x.back()};
-  }
   return std::nullopt;
 }
 

@@ -284,14 +284,12 @@ Counts count(const Record& record) {
   return c;
 }
 
-Judgement nothing_measured() { return {kNotApplicable, "The record holds no measured figure."}; }
+constexpr const char* kNothing = "The record holds no measured figure.";
 
-Judgement base_case(const Counts& c) {
-  if (c.with_limit == 0) return {kNotApplicable, "No figure is given as a share or a speedup."};
-  return {kKept,
-          fmt::format("{} figures are given as shares of a limit; the limit's absolute value "
-                      "and origin are given with each.",
-                      c.with_limit)};
+// none: the evidence where there are none of what the rule is about.
+Judgement judged(std::size_t number, bool kept, std::string evidence, const char* none = kNothing) {
+  if (number == 0) return {kNotApplicable, none};
+  return {kept ? kKept : kPartly, std::move(evidence)};
 }
 
 Judgement subset(const Record& record) {
@@ -308,41 +306,15 @@ Judgement subset(const Record& record) {
 }
 
 Judgement means(const Counts& c) {
-  if (c.with_samples == 0) return nothing_measured();
+  if (c.with_samples == 0) return {kNotApplicable, kNothing};
   return {kNotApplicable,
           fmt::format("No means are formed: {} figures are medians of samples.", c.with_samples)};
-}
-
-Judgement ratios(const Counts& c) {
-  if (c.with_limit == 0) return {kNotApplicable, "No ratios are shown."};
-  return {kKept, fmt::format("{} shares, each of one figure and its limit; none are averaged.",
-                             c.with_limit)};
-}
-
-Judgement intervals(const Counts& c) {
-  if (c.measured == 0) return nothing_measured();
-  return {c.with_interval == c.measured ? kKept : kPartly,
-          fmt::format("{} of {} figures have a 95 % interval of the median.", c.with_interval,
-                      c.measured)};
-}
-
-Judgement normality(const Counts& c) {
-  if (c.with_interval == 0) return {kNotApplicable, "No intervals are given."};
-  return {kKept, "Intervals are taken from order statistics; no distribution is assumed."};
 }
 
 Judgement comparisons(const Record& record) {
   if (record.find_view("ladder") == nullptr)
     return {kNotApplicable, "Alternatives are not compared; figures are held against limits."};
   return {kPartly, "The variants in the ladder are shown without a test of their differences."};
-}
-
-Judgement middle(const Counts& c) {
-  if (c.with_samples == 0) return nothing_measured();
-  return {c.with_samples == c.measured ? kKept : kPartly,
-          fmt::format("Raw samples of {} of {} figures are kept in order; {} far outliers in {} "
-                      "figures are counted and none is dropped.",
-                      c.with_samples, c.measured, c.far_outliers, c.with_outliers)};
 }
 
 Judgement setup(const Record& record) {
@@ -367,16 +339,11 @@ Judgement parallel_time(const Record& record) {
     look(result.value && result.name.ends_with(".machine"), result.details);
   for (const auto& table : record.views)
     look(table.name == "memory.bandwidth.cores" || table.name == "clock.core_rate", table.details);
-  if (parallel == 0) return {kNotApplicable, "Nothing was measured on several PUs at once."};
-  return {explained == parallel ? kKept : kPartly,
-          fmt::format("{} of {} parallel figures record how their workers were started together.",
-                      explained, parallel)};
-}
-
-Judgement bounds(const Counts& c) {
-  if (c.directed == 0) return nothing_measured();
-  return {c.with_limit >= c.directed ? kKept : kPartly,
-          fmt::format("{} of {} figures are shown with an upper bound.", c.with_limit, c.directed)};
+  return judged(parallel, explained == parallel,
+                fmt::format("{} of {} parallel figures record how their workers were started "
+                            "together.",
+                            explained, parallel),
+                "Nothing was measured on several PUs at once.");
 }
 
 Judgement plots(const Record& record) {
@@ -387,12 +354,11 @@ Judgement plots(const Record& record) {
         ++curves;
         banded += !curve.low.empty() && !curve.high.empty();
       }
-  if (curves == 0) return {kNotApplicable, "The record holds no curves."};
-  return {
-      banded == curves ? kKept : kPartly,
-      fmt::format("{} of {} curves carry a 95 % band; every measured point is marked, lines only "
-                  "guide the eye; the numbers are tabled.",
-                  banded, curves)};
+  return judged(curves, banded == curves,
+                fmt::format("{} of {} curves carry a 95 % band; every measured point is marked, "
+                            "lines only guide the eye; the numbers are tabled.",
+                            banded, curves),
+                "The record holds no curves.");
 }
 
 }  // namespace
@@ -404,19 +370,41 @@ std::vector<ChecklistRow> fill_checklist(const Record& record) {
     rows.push_back(
         {std::to_string(rows.size() + 1), text, std::move(j.status), std::move(j.evidence)});
   };
-  add("A speedup names its base case and that case's absolute time.", base_case(c));
+  add("A speedup names its base case and that case's absolute time.",
+      judged(c.with_limit, true,
+             fmt::format("{} figures are given as shares of a limit; the limit's absolute value "
+                         "and origin are given with each.",
+                         c.with_limit),
+             "No figure is given as a share or a speedup."));
   add("If only a part of the tests or of the machine is used, the reason is given.",
       subset(record));
   add("Costs are averaged arithmetically, rates harmonically.", means(c));
-  add("Ratios are not averaged.", ratios(c));
-  add("What varies from run to run comes with a confidence interval.", intervals(c));
-  add("Normality is not taken for granted.", normality(c));
+  add("Ratios are not averaged.",
+      judged(c.with_limit, true,
+             fmt::format("{} shares, each of one figure and its limit; none are averaged.",
+                         c.with_limit),
+             "No ratios are shown."));
+  add("What varies from run to run comes with a confidence interval.",
+      judged(c.measured, c.with_interval == c.measured,
+             fmt::format("{} of {} figures have a 95 % interval of the median.", c.with_interval,
+                         c.measured)));
+  add("Normality is not taken for granted.",
+      judged(c.with_interval, true,
+             "Intervals are taken from order statistics; no distribution is assumed.",
+             "No intervals are given."));
   add("Alternatives are compared by sound statistics.", comparisons(record));
-  add("The middle is not the whole story: spread and worst cases are looked at.", middle(c));
+  add("The middle is not the whole story: spread and worst cases are looked at.",
+      judged(c.with_samples, c.with_samples == c.measured,
+             fmt::format("Raw samples of {} of {} figures are kept in order; {} far outliers in {} "
+                         "figures are counted and none is dropped.",
+                         c.with_samples, c.measured, c.far_outliers, c.with_outliers)));
   add("Everything that may change the figures is written down.", setup(record));
   add("Parallel times say how workers were synchronised and times summarised.",
       parallel_time(record));
-  add("Figures are shown with the best that is possible.", bounds(c));
+  add("Figures are shown with the best that is possible.",
+      judged(c.directed, c.with_limit >= c.directed,
+             fmt::format("{} of {} figures are shown with an upper bound.", c.with_limit,
+                         c.directed)));
   add("Plots show enough, and join points only where that means something.", plots(record));
   return rows;
 }

@@ -25,7 +25,7 @@ constexpr double kMostOverPlan = 1.4;  // then no pass begins that is not needed
 // Seconds of one pass of a visit.
 double planned_seconds(std::span<const Probe> probes, bool quick, std::size_t passes) {
   double seconds = 0;
-  for (const Probe& probe : probes) seconds += quick ? probe.quick_seconds : probe.seconds;
+  for (const Probe& probe : probes) seconds += quick ? probe.seconds.quick : probe.seconds.full;
   return seconds / static_cast<double>(passes);
 }
 

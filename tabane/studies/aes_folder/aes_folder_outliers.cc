@@ -19,14 +19,37 @@ namespace {
 struct SlowRuns {
   std::size_t by_report = 0, by_fence = 0;
   std::vector<double> relative = {};  // to the median
+  // Of slow runs by either rule: what they took longer than the median, and how much longer tasks
+  // waited for a device meanwhile, at most as much; seconds.
+  double lost = 0, waited = 0;
 
   explicit SlowRuns(const PointList& points) {
-    for (const Point* point : points) {
-      const std::vector<bool> slow = unusually_high(point->samples);
-      by_report += core::outliers_mean_plus(point->samples).size();
-      by_fence += static_cast<std::size_t>(std::count(slow.begin(), slow.end(), true));
-      for (const double t : point->samples) relative.push_back(t / point->median());
+    for (const Point* point : points) add(*point);
+  }
+  void add(const Point& point) {
+    std::vector<bool> slow = unusually_high(point.samples);
+    const std::vector<std::size_t> abnormal = core::outliers_mean_plus(point.samples);
+    by_fence += static_cast<std::size_t>(std::ranges::count(slow, true));
+    by_report += abnormal.size();
+    for (const std::size_t i : abnormal) slow[i] = true;
+    const std::vector<double> waits = beside(point, "machine_io_wait_s");
+    std::vector<double> usual;
+    for (std::size_t i = 0; i < slow.size(); ++i)
+      if (!slow[i]) usual.push_back(waits[i]);
+    for (std::size_t i = 0; i < slow.size(); ++i) {
+      relative.push_back(point.samples[i] / point.median());
+      if (!slow[i]) continue;
+      // The report's rule calls runs slow that are faster than the median where most are slow.
+      const double longer = std::max(0.0, point.samples[i] - point.median());
+      lost += longer;
+      waited += std::clamp(waits[i] - core::median(usual), 0.0, longer);
     }
+  }
+  std::size_t runs() const { return relative.size(); }
+  // Null where no run was slow, or the system does not say how long tasks waited.
+  std::optional<double> share() const {
+    if (lost == 0 || std::isnan(waited)) return std::nullopt;
+    return waited / lost;
   }
 };
 
@@ -57,7 +80,7 @@ void outliers_of_report(const StudyViews& views) {
     const Point* best = best_of(kReport)(views.points, row);
     if (best == nullptr) return {};
     return {folder_label(views.points, row),
-            count(slow.relative.size()),
+            count(slow.runs()),
             count(slow.by_report),
             count(slow.by_fence),
             {core::quantile(slow.relative, 1), "ratio"},
@@ -77,13 +100,12 @@ void outliers_of_report(const StudyViews& views) {
 void outliers_of_all(const StudyViews& views) {
   const auto row_of = [&](const Implementation& one) -> std::vector<Entry> {
     const SlowRuns slow(views.points.where({{"implementation", one.name}}));
-    const std::size_t runs = slow.relative.size();
-    if (runs == 0) return {};
+    if (slow.runs() == 0) return {};
     return {one.title,
-            count(runs),
+            count(slow.runs()),
             count(slow.by_report),
             count(slow.by_fence),
-            {static_cast<double>(slow.by_fence) / static_cast<double>(runs), "share"},
+            {static_cast<double>(slow.by_fence) / static_cast<double>(slow.runs()), "share"},
             {core::quantile(slow.relative, 1), "ratio"},
             {core::quantile(slow.relative, 0.99), "ratio"}};
   };
@@ -186,48 +208,15 @@ Curve order_curve(std::string name, const Point& point) {
           .flagged = unusually_high(point.samples)};
 }
 
-// ---- two directories ----
-
-// Of slow runs by either rule: what they took longer than the median, and how much longer tasks
-// waited for a device meanwhile, at most as much; seconds.
-struct LostTime {
-  std::size_t runs = 0, abnormal = 0, fenced = 0;
-  double lost = 0, waited = 0;
-
-  void add(const Point& point) {
-    std::vector<bool> slow_runs = unusually_high(point.samples);
-    const std::vector<std::size_t> by_report = core::outliers_mean_plus(point.samples);
-    fenced += static_cast<std::size_t>(std::ranges::count(slow_runs, true));
-    abnormal += by_report.size();
-    for (const std::size_t i : by_report) slow_runs[i] = true;
-    const std::vector<double> waits = beside(point, "machine_io_wait_s");
-    std::vector<double> usual;
-    for (std::size_t i = 0; i < slow_runs.size(); ++i)
-      if (!slow_runs[i]) usual.push_back(waits[i]);
-    runs += point.samples.size();
-    for (std::size_t i = 0; i < slow_runs.size(); ++i) {
-      if (!slow_runs[i]) continue;
-      // The report's rule calls runs slow that are faster than the median where most are slow.
-      const double longer = std::max(0.0, point.samples[i] - point.median());
-      lost += longer;
-      waited += std::clamp(waits[i] - core::median(usual), 0.0, longer);
-    }
-  }
-  // Null where no run was slow, or the system does not say how long tasks waited.
-  std::optional<double> share() const {
-    if (lost == 0 || std::isnan(waited)) return std::nullopt;
-    return waited / lost;
-  }
-};
-
 }  // namespace
+
+// ---- two directories ----
 
 void add_places(const StudyViews& views, const std::string& directory) {
   const auto row_of = [&](const Factors& row) -> std::vector<Entry> {
     const Point* point = views.points.find(row);
     if (point == nullptr) return {};
-    LostTime slow;
-    slow.add(*point);
+    const SlowRuns slow({point});
     const bool is_also = row.word("place") == kAlso;
     const Point* here = views.points.find(row.with({{"place", kHere}}));
     const auto [low, high] = std::ranges::minmax(point->samples);
@@ -240,8 +229,8 @@ void add_places(const StudyViews& views, const std::string& directory) {
         {core::mean(point->samples), "s"},
         {low, "s"},
         {high, "s"},
-        count(slow.abnormal),
-        count(slow.fenced),
+        count(slow.by_report),
+        count(slow.by_fence),
         slow.lost == 0 ? Entry() : Entry(slow.lost, "s"),
         {slow.share(), "share"},
         {median_beside(*point, "dirty_before_bytes"), "B"},
@@ -255,10 +244,7 @@ void add_places(const StudyViews& views, const std::string& directory) {
                       row_of));
   const PointList there = views.points.where({{"place", kAlso}, {"program", kReport}});
   if (there.empty()) return;
-  LostTime here, also;
-  for (const Point* point : there) also.add(*point);
-  for (const Point* point : views.points.where({{"place", kHere}, {"program", kReport}}))
-    here.add(*point);
+  const SlowRuns also(there), here(views.points.where({{"place", kHere}, {"program", kReport}}));
   const Point* most = *std::ranges::max_element(there, {}, lost_of);
   std::vector<Curve> curves;
   for (const char* place : {kAlso, kHere}) {
@@ -273,13 +259,13 @@ void add_places(const StudyViews& views, const std::string& directory) {
   views.record.sentences.push_back(
       views
           .caption("places.found", {{"directory", directory},
-                                    {"runs", std::to_string(also.runs)},
-                                    {"abnormal", std::to_string(also.abnormal)},
-                                    {"slow", std::to_string(also.fenced)},
+                                    {"runs", std::to_string(also.runs())},
+                                    {"abnormal", std::to_string(also.by_report)},
+                                    {"slow", std::to_string(also.by_fence)},
                                     {"share", share ? show_percent(*share) : ""},
-                                    {"runs_here", std::to_string(here.runs)},
-                                    {"abnormal_here", std::to_string(here.abnormal)},
-                                    {"slow_here", std::to_string(here.fenced)}})
+                                    {"runs_here", std::to_string(here.runs())},
+                                    {"abnormal_here", std::to_string(here.by_report)},
+                                    {"slow_here", std::to_string(here.by_fence)}})
           .note);
 }
 

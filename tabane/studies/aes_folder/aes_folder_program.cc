@@ -3,7 +3,6 @@
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <omp.h>
-#include <openssl/evp.h>
 #include <sys/stat.h>
 
 #include <algorithm>
@@ -19,6 +18,7 @@
 #include "tabane/core/error.h"
 #include "tabane/core/file.h"
 #include "tabane/core/measurement.h"
+#include "tabane/crypto/openssl.h"
 #include "tabane/crypto/sha256.h"
 #include "tabane/studies/aes_folder/aes_folder.h"
 
@@ -28,11 +28,6 @@ namespace {
 namespace fs = std::filesystem;
 using core::Descriptor;
 using crypto::kBlockBytes;
-
-unsigned char* as_unsigned(std::byte* bytes) { return reinterpret_cast<unsigned char*>(bytes); }
-const unsigned char* as_unsigned(const std::byte* bytes) {
-  return reinterpret_cast<const unsigned char*>(bytes);
-}
 
 std::vector<std::string> names_in(const std::string& directory) {
   const std::unique_ptr<DIR, int (*)(DIR*)> open(opendir(directory.c_str()), closedir);
@@ -46,8 +41,7 @@ std::vector<std::string> names_in(const std::string& directory) {
 }
 
 // Calls work(thread, name) for all files in parallel. throws: what one of the calls threw.
-template <class F>
-void for_each_file(const std::string& directory, unsigned threads, Schedule schedule, F work) {
+void for_each_file(const std::string& directory, unsigned threads, Schedule schedule, auto work) {
   const std::vector<std::string> names = names_in(directory);
   omp_set_dynamic(0);
   omp_set_schedule(schedule == Schedule::fixed ? omp_sched_static : omp_sched_dynamic, 0);
@@ -90,26 +84,24 @@ void read_whole(const Descriptor& file, std::byte* bytes, std::size_t size,
 
 enum class CipherDirection { decrypt, encrypt };  // as OpenSSL counts them
 
-// Returns the size with padding, or without. out: has room for a block more than `size`.
-std::size_t apply_cipher(CipherDirection direction, const std::byte* in, std::size_t size,
-                         std::byte* out, const FolderKey& key) {
-  const std::unique_ptr<EVP_CIPHER_CTX, void (*)(EVP_CIPHER_CTX*)> context(EVP_CIPHER_CTX_new(),
-                                                                           EVP_CIPHER_CTX_free);
-  bool done = context && EVP_CipherInit_ex(context.get(), EVP_aes_128_cbc(), nullptr,
-                                           as_unsigned(key.key.data()), as_unsigned(key.iv.data()),
-                                           static_cast<int>(direction)) == 1;
+// Returns the size with padding, or without. out: has room for a block more than `in`.
+std::size_t apply_cipher(CipherDirection direction, std::span<const std::byte> in, std::byte* out,
+                         const FolderKey& key) {
+  const crypto::CipherContext context(EVP_CIPHER_CTX_new());
+  bool done =
+      context && EVP_CipherInit_ex(context.get(), EVP_aes_128_cbc(), nullptr, crypto::in(key.key),
+                                   crypto::in(key.iv), static_cast<int>(direction)) == 1;
   // EVP counts in int: larger files go in pieces.
   constexpr std::size_t kPiece = std::size_t{1} << 30;
-  std::byte* to = out;
+  unsigned char* const begin = reinterpret_cast<unsigned char*>(out);
+  unsigned char* to = begin;
   int written = 0;
-  for (std::size_t at = 0; done && at < size; at += kPiece, to += written) {
-    const int piece = static_cast<int>(std::min(kPiece, size - at));
-    done = EVP_CipherUpdate(context.get(), as_unsigned(to), &written, as_unsigned(in + at),
-                            piece) == 1;
+  for (; done && !in.empty(); in = in.subspan(std::min(kPiece, in.size())), to += written) {
+    const int piece = static_cast<int>(std::min(kPiece, in.size()));
+    done = EVP_CipherUpdate(context.get(), to, &written, crypto::in(in), piece) == 1;
   }
-  if (!done || EVP_CipherFinal_ex(context.get(), as_unsigned(to), &written) != 1)
-    throw core::Error("AES-128-CBC by OpenSSL failed");
-  return static_cast<std::size_t>(to - out + written);
+  crypto::require(done && EVP_CipherFinal_ex(context.get(), to, &written) == 1, "AES-128-CBC");
+  return static_cast<std::size_t>(to - begin + written);
 }
 
 void convert_file(CipherDirection direction, const std::string& in, const std::string& out,
@@ -121,7 +113,7 @@ void convert_file(CipherDirection direction, const std::string& in, const std::s
   read_whole(input, before.get(), size, in);
   input.reset();
   const auto after = std::make_unique_for_overwrite<std::byte[]>(size + kBlockBytes);
-  const std::size_t new_size = apply_cipher(direction, before.get(), size, after.get(), key);
+  const std::size_t new_size = apply_cipher(direction, {before.get(), size}, after.get(), key);
   core::write_all(create_output(out).get(), after.get(), new_size, out);
 }
 
@@ -151,7 +143,7 @@ void encrypt_file_without(Without what, const std::string& in, const std::string
   std::size_t sealed_size = 0;
   if (what < Without::chain) {
     sealed_size =
-        apply_cipher(CipherDirection::encrypt, mine.plain.data(), size, mine.sealed.data(), key);
+        apply_cipher(CipherDirection::encrypt, {mine.plain.data(), size}, mine.sealed.data(), key);
   } else if (what == Without::chain) {
     encrypt_as_chains(mine, size);
   }

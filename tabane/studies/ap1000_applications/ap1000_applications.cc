@@ -272,7 +272,7 @@ std::optional<Record> run_ap1000_applications(const core::Topology& topology,
                    *runner, pus, hooks);
   }
   std::optional<Record> record;
-  std::exception_ptr problem;  // of rank 0: to launch() it would be the loss of a rank
+  std::exception_ptr problem;
   comm::launch({.transport = comm::TransportKind::mpi}, [&](comm::Comm& world) {
     const auto body = [&](Runner& runner) {
       require_option(most <= world.size(), "--ranks", most,
@@ -281,13 +281,7 @@ std::optional<Record> run_ap1000_applications(const core::Topology& topology,
           measure(topology, options, plan_ranks_from_one(most > 0 ? most : world.size(), topology),
                   runner, comm::ranks_on_this_host() == world.size() ? pus : 0, hooks);
     };
-    try {
-      run_on(world, body);
-    } catch (const core::LostError&) {
-      throw;
-    } catch (...) {
-      problem = std::current_exception();
-    }
+    problem = run_on(world, body);
   });
   if (problem) std::rethrow_exception(problem);
   return record;

@@ -324,9 +324,9 @@ std::unique_ptr<Runner> launching_runner(std::string machine, std::string conven
                                            std::move(check));
 }
 
-void run_on(comm::Comm& world, const std::function<void(Runner&)>& body) {
+std::exception_ptr run_on(comm::Comm& world, const std::function<void(Runner&)>& body) {
   WorldRunner runner(world);
-  if (world.rank() != 0) return runner.follow();
+  if (world.rank() != 0) return runner.follow(), nullptr;
   std::exception_ptr problem;
   try {
     body(runner);
@@ -336,7 +336,7 @@ void run_on(comm::Comm& world, const std::function<void(Runner&)>& body) {
     problem = std::current_exception();
   }
   runner.end();
-  if (problem) std::rethrow_exception(problem);
+  return problem;
 }
 
 }  // namespace tabane::lab::ap1000_applications

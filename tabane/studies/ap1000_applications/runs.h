@@ -90,7 +90,9 @@ std::unique_ptr<Runner> launching_runner(std::string machine = "", std::string c
                                          std::function<void()> check = {});
 
 // Calls body with a runner on rank 0, whose runs are on the first ranks of `world`; the other ranks
-// take part in these until body has returned. All ranks call it. throws: on rank 0, as body.
-void run_on(comm::Comm& world, const std::function<void(Runner&)>& body);
+// take part in these until body has returned. All ranks call it. Returns what body threw, but for
+// core::LostError: to launch() it would be the loss of a rank.
+[[nodiscard]] std::exception_ptr run_on(comm::Comm& world,
+                                        const std::function<void(Runner&)>& body);
 
 }  // namespace tabane::lab::ap1000_applications

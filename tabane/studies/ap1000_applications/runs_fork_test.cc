@@ -118,8 +118,9 @@ TEST(CountedCalls, DifferWhereSetsDoInWhatIsUsed) {
   if (comm::detect_transport() != comm::TransportKind::mpi) {
     return expect_that_all_sets_differ(*launching_runner());
   }
-  comm::launch({.transport = comm::TransportKind::mpi},
-               [](comm::Comm& world) { run_on(world, expect_that_all_sets_differ); });
+  comm::launch({.transport = comm::TransportKind::mpi}, [](comm::Comm& world) {
+    EXPECT_EQ(run_on(world, expect_that_all_sets_differ), nullptr);
+  });
 }
 
 // As the report: two sums an iteration and one before the first, and a halo of two sides each for

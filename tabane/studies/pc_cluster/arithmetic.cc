@@ -18,8 +18,7 @@ namespace {
 
 // Seconds of a call, from as many as take a millisecond: the shorter of two series, so that having
 // to wait does not pass for long work.
-template <class F>
-double seconds_of_call(F f) {
+double seconds_of_call(auto f) {
   const auto seconds_of = [&](std::uint64_t calls) {
     const double begin = core::tick_clock().now();
     for (std::uint64_t i = 0; i < calls; ++i) f();

@@ -58,10 +58,9 @@ Factors automatic_factors(const std::string& workload, const std::string& alloca
 
 std::optional<Shape> report_team(int workers) {
   constexpr int kMostThreads = 9;
-  for (int processes = 1; processes <= workers; processes *= 2) {
+  for (int processes = 1; processes <= workers; processes *= 2)
     if (workers % processes == 0 && workers / processes <= kMostThreads)
       return Shape{processes, workers / processes};
-  }
   return std::nullopt;
 }
 
@@ -75,9 +74,8 @@ std::vector<Shape> plan_shapes(int pus) {
   const int most = 2 * pus;
   const auto next = [&](int n) { return pus <= kSmallMachine ? n + 1 : 2 * n; };
   std::set<Shape> shapes = {{1, pus}, {pus, 1}, {1, most}, {most, 1}};
-  for (int p = 1; p <= most; p = next(p)) {
+  for (int p = 1; p <= most; p = next(p))
     for (int t = 1; p * t <= most; t = next(t)) shapes.insert({p, t});
-  }
   const int step = std::max(1, pus / kLevels);
   for (int workers = step; workers <= pus; workers += step) {
     shapes.insert({{1, workers}, {workers, 1}});
@@ -148,9 +146,8 @@ bool is_compared(Shape shape) {
 
 Setup make_setup(int pus, ProcessThreadOptions options, const ProcessThreadMeters& meters) {
   if (options.allocators.empty()) options.allocators = meters.allocators;
-  if (options.workloads.empty()) {
+  if (options.workloads.empty())
     for (const Workload& workload : workloads()) options.workloads.emplace_back(workload.name);
-  }
   const bool quick = options.quick;
   if (options.text_bytes == 0)
     options.text_bytes = quick ? options.kQuickTextBytes : options.kTextBytes;

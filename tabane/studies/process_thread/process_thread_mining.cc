@@ -28,11 +28,16 @@ namespace {
 
 namespace mining = mine;
 
-mining::PairsProblem problem_of(std::size_t transactions) { return {.transactions = transactions}; }
+// A problem, and what its encrypted database takes.
+struct MinedSize {
+  mining::PairsProblem problem;
+  mining::bgv::Parameters parameters = mining::choose_parameters(mining::key_spec_of(problem));
+  std::size_t blocks = mining::blocks_of(problem.transactions, parameters.slots());
+  std::size_t pairs = mining::all_pairs(problem.items).size();
+  double bytes = mining::database_bytes(parameters, {.items = problem.items, .blocks = blocks});
+};
 
-mining::DatabaseShape database_shape(const mining::PairsProblem& problem, std::size_t slots) {
-  return {.items = problem.items, .blocks = mining::blocks_of(problem.transactions, slots)};
-}
+MinedSize size_of(std::size_t transactions) { return {{.transactions = transactions}}; }
 
 // An encrypted database, and what is to be counted in it. Members refer to those before them.
 struct PairsToCount {
@@ -82,7 +87,7 @@ struct PairsToCount {
 }  // namespace
 
 PreparedWork prepare_mining(const std::string& program, std::size_t transactions) {
-  const mining::PairsProblem problem = problem_of(transactions);
+  const mining::PairsProblem problem{.transactions = transactions};
   const mining::Bitmaps plain = mining::transactions_of(problem);
   const auto all = std::make_shared<PairsToCount>(problem);
   team::Team threads = mining::threads_only(team::automatic);
@@ -108,7 +113,7 @@ PreparedWork prepare_mining(const std::string& program, std::size_t transactions
     return answer;
   };
   const std::size_t slots = all->client.context()->parameters().slots();
-  return {all->pairs.size() * database_shape(problem, slots).blocks, measure};
+  return {all->pairs.size() * mining::blocks_of(transactions, slots), measure};
 }
 
 std::vector<WorkerStart> plan_starts(int pus, bool few) {
@@ -146,11 +151,7 @@ std::size_t mining_transactions(double scale) {
 }
 
 void require_mining_memory(double scale, std::size_t meters) {
-  const mining::PairsProblem problem = problem_of(mining_transactions(scale));
-  const auto parameters = mining::choose_parameters(mining::key_spec_of(problem));
-  const double wanted =
-      static_cast<double>(meters) *
-      mining::database_bytes(parameters, database_shape(problem, parameters.slots()));
+  const double wanted = static_cast<double>(meters) * size_of(mining_transactions(scale)).bytes;
   // Results, and the other half of what the kernel keeps for forks, need room, too.
   const auto usable = core::usable_memory_bytes();
   if (!usable || wanted <= *usable / 2) return;
@@ -162,35 +163,30 @@ void require_mining_memory(double scale, std::size_t meters) {
 }
 
 void add_mining_parameters(Record& record, double scale) {
-  const mining::PairsProblem problem = problem_of(mining_transactions(scale));
-  const auto parameters = mining::choose_parameters(mining::key_spec_of(problem));
-  const mining::DatabaseShape shape = database_shape(problem, parameters.slots());
+  const MinedSize size = size_of(mining_transactions(scale));
+  const mining::bgv::Parameters& parameters = size.parameters;
   const auto add = [&](const char* name, double value, const char* unit = "1") {
     const Result* report = published("process-thread").find(fmt::format("process_thread.{}", name));
     add_result(record, name, report->what, {value, unit}, Better::neither);
   };
-  add("mining.transactions", static_cast<double>(problem.transactions));
-  add("mining.products",
-      static_cast<double>(mining::all_pairs(problem.items).size() * shape.blocks));
+  add("mining.transactions", static_cast<double>(size.problem.transactions));
+  add("mining.products", static_cast<double>(size.pairs * size.blocks));
   add("mining.modulus", static_cast<double>(parameters.plaintext_modulus()));
   add("mining.levels", static_cast<double>(parameters.primes().size()));
   add("mining.security", 128);
   add("mining.ring", static_cast<double>(2 * parameters.degree()));
   add("mining.slots", static_cast<double>(parameters.slots()));
-  add("mining.memory", mining::database_bytes(parameters, shape), "B");
+  add("mining.memory", size.bytes, "B");
 }
 
 std::string mining_sentence(std::size_t transactions) {
-  const mining::PairsProblem problem = problem_of(transactions);
-  const auto parameters = mining::choose_parameters(mining::key_spec_of(problem));
-  const std::size_t pairs = mining::all_pairs(problem.items).size();
-  const mining::DatabaseShape shape = database_shape(problem, parameters.slots());
+  const MinedSize size = size_of(transactions);
   return fmt::format(
       "mining counts {} pairs of {} items in {} random transactions under BGV, of degree {} with a "
       "modulus of {:.1f} bits: {} products of ciphertexts, {} of ciphertexts to read.",
-      pairs, problem.items, transactions, parameters.degree(), parameters.modulus_bits(),
-      pairs * shape.blocks,
-      core::format_bytes(static_cast<std::uint64_t>(mining::database_bytes(parameters, shape))));
+      size.pairs, size.problem.items, transactions, size.parameters.degree(),
+      size.parameters.modulus_bits(), size.pairs * size.blocks,
+      core::format_bytes(static_cast<std::uint64_t>(size.bytes)));
 }
 
 // ---- what is shown: of a program under an allocator ----

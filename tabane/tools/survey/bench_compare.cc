@@ -8,8 +8,7 @@ namespace tabane::bench {
 namespace {
 
 // f(first, second, figure of the first, the same figure of the second)
-template <class F>
-void for_each_pair(std::span<const lab::Record> surveys, F f) {
+void for_each_pair(std::span<const lab::Record> surveys, auto f) {
   for (std::size_t second = 1; second < surveys.size(); ++second) {
     for (std::size_t first = 0; first < second; ++first) {
       for (const lab::Result& a : surveys[first].results) {

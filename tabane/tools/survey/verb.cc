@@ -107,14 +107,12 @@ void print_advice(const lab::Record& record, std::size_t width) {
 
 void print_end(const lab::Record& record) {
   const std::size_t width = layout_width(STDOUT_FILENO);
-  for (const lab::Skipped& skipped : record.skipped) {
+  for (const lab::Skipped& skipped : record.skipped)
     fmt::print("{}\n", wrap_text(skipped.name + " not measured: " + skipped.reason, width, 4));
-  }
   print_advice(record, width);
   fmt::print("\n");
-  for (const std::string& sentence : record.sentences) {
+  for (const std::string& sentence : record.sentences)
     fmt::print("{}\n", wrap_text(sentence, width));
-  }
 }
 
 // Every probe's figures are saved as soon as they are known; the report is made at the end.
@@ -156,9 +154,8 @@ void write_results(const VerbOptions& options, const lab::Record& record,
   core::write_output(directory / "topology.svg", lab::topology_svg(topology, record));
   if (const std::string xml = core::Topology::xml(); !xml.empty())
     core::write_output(directory / "topology.xml", xml);
-  if (const auto remark = lab::write_report(record, directory)) {
+  if (const auto remark = lab::write_report(record, directory))
     fmt::print(stderr, "tabane: {}\n", *remark);
-  }
   if (!options.quiet) {
     fmt::print(options.json.to_stdout() ? stderr : stdout, "\nThe report: {}\n",
                (std::filesystem::absolute(directory) / "report.html").lexically_normal().string());
@@ -227,9 +224,8 @@ Definition define() {
       [options](const Given& given) {
         options->command_line = given.verb;
         if (options->quick) options->command_line += " --quick";
-        for (const std::string& pattern : options->only) {
+        for (const std::string& pattern : options->only)
           options->command_line += fmt::format(" --only '{}'", pattern);
-        }
         return run(*options);
       }};
 }

@@ -64,8 +64,7 @@ using truth::Vector;
 
 // Calls f(i) for all i < n, a multiple of 4, on eight pages of vectors at once: each is a stream of
 // its own to the prefetchers, so that more loads from memory may be in flight.
-template <class F>
-void by_pages(std::size_t n, F f) {
+void by_pages(std::size_t n, auto f) {
   constexpr std::size_t kPage = 4096 / sizeof(Vector), kFold = 4;
   for (std::size_t i = 0; i < n; i += i % kPage + kFold == kPage ? 7 * kPage + kFold : kFold) {
     for (std::size_t page = i; page < n && page < i + 8 * kPage; page += kPage) {
@@ -144,9 +143,8 @@ void tell(const truth::Arguments& arguments) {
 namespace reading {
 
 // A load whose result is not used, but not left out either.
-template <class V>
-void load(const V* from) {
-  V value = *from;
+void load(const auto* from) {
+  auto value = *from;
 #if defined(__x86_64__)
   asm volatile("" : "+x"(value));
 #else
@@ -234,8 +232,7 @@ inline void store(Vector* to, Vector value) {
 }
 
 // NOINLINE keeps the loops apart, as they are in STREAM.
-template <class F>
-__attribute__((noinline)) void each(bool pages, Vector* to, std::size_t n, F f) {
+__attribute__((noinline)) void each(bool pages, Vector* to, std::size_t n, auto f) {
   const auto one = [&](std::size_t i) { store(to + i, f(i)); };
   if (pages) {
     by_pages(n, one);

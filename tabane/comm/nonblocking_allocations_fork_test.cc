@@ -1,4 +1,4 @@
-// A program of its own: it counts what the whole process allocates.
+// What the whole process allocates is counted in all tests of this program.
 #include <gtest/gtest.h>
 
 #include <algorithm>
