@@ -95,19 +95,16 @@ void launch(const LaunchOptions& options, const std::function<void(Comm&)>& f);
 template <class R>
 std::optional<R> launch_result(const LaunchOptions& options, const std::function<R(Comm&)>& f) {
   static_assert(team::Serialisable<R>, "R comes back as bytes: see tabane/team/serialiser.h");
-  team::ResultFile file(team::most_result_bytes({}));
+  team::ReturnedResults returned(std::nullopt);
+  returned.begin_run(1, true);
   launch(options, [&](Comm& comm) {
     const R result = f(comm);
     if (comm.rank() != 0) return;
-    team::ResultWriter writer;
-    writer.put(file, 0, result);
-    writer.flush(file);
+    returned.put(0, 0, result);
+    returned.flush(0);
   });
   std::optional<R> result;
-  file.read_each([&](std::size_t, std::span<const std::byte> bytes) {
-    team::Reader in(bytes);
-    result.emplace(team::get_value<R>(in));
-  });
+  returned.take([&](std::size_t, team::Reader& in) { result.emplace(team::get_value<R>(in)); });
   return result;
 }
 

@@ -184,71 +184,54 @@ std::uint64_t rounds_of_a_microsecond() {
   return static_cast<std::uint64_t>(1e-6 / series.median() * kRounds);
 }
 
-class SmallTasks {
- public:
-  SmallTasks(Panel& panel, std::vector<unsigned> pus) : panel_(panel), pus_(std::move(pus)) {}
-
-  void ask(const std::string& shape) {
-    const std::string name = fmt::format("map of 10^6 tasks of 1 us, {}", shape);
-    if (!panel_.wants(name)) return;
-    if (!team_) start();
-    const double n = kTasks;
-    require_equal(team_->ask("check-" + shape), openmp_->ask("check-omp"), "OpenMP");
-    require_equal(team_->ask("check-" + shape), team_->ask("check-serial"), "the loop");
-    Question question{name, "tasks/s", contender("", team_->work(shape), n, 0), {}};
-    // What one PU does, twice.
-    question.peers.push_back(contender("twice the plain loop", team_->work("serial"), 2 * n, 0.95,
-                                       by_team("a loop on one PU, counted twice")));
-    question.peers.push_back(contender("2 loops of half in 2 processes", halves(), n, 0,
-                                       by_team("two of them, each half of the loop")));
-    question.peers.push_back(contender("omp for schedule(dynamic, 64)", openmp_->work("omp"), n, 1,
-                                       by_openmp("parallel for")));
-    question.measure = long_epochs(panel_.settings(), 11);
-    panel_.ask(question);
-  }
-
- private:
-  static constexpr std::size_t kTasks = 1'000'000;
-
-  void start() {
-    const std::string rounds = std::to_string(rounds_of_a_microsecond());
-    const auto scene = [&](std::size_t tasks, unsigned pu) {
-      return start_scene({"spin", std::to_string(tasks), rounds, std::to_string(pu)});
-    };
-    team_ = scene(kTasks, pus_.front());
-    halves_[0] = scene(kTasks / 2, pus_.front());
-    halves_[1] = scene(kTasks / 2, pus_.back());
-    openmp_ = start_openmp({"spin", std::to_string(kTasks), rounds});
-  }
-
+void ask_about_small_tasks(Panel& panel, const std::vector<unsigned>& pus) {
+  constexpr std::size_t kTasks = 1'000'000;
+  constexpr double n = kTasks;
+  const auto name_of = [](const std::string& shape) {
+    return fmt::format("map of 10^6 tasks of 1 us, {}", shape);
+  };
+  std::vector<std::string> shapes{"2x1", "1x2"};
+  std::erase_if(shapes, [&](const std::string& shape) { return !panel.wants(name_of(shape)); });
+  if (shapes.empty()) return;
+  const std::string rounds = std::to_string(rounds_of_a_microsecond());
+  const auto scene = [&](std::size_t tasks, unsigned pu) {
+    return start_scene({"spin", std::to_string(tasks), rounds, std::to_string(pu)});
+  };
+  const auto team = scene(kTasks, pus.front());
+  const std::unique_ptr<Remote> halves[] = {scene(kTasks / 2, pus.front()),
+                                            scene(kTasks / 2, pus.back())};
+  const auto openmp = start_openmp({"spin", std::to_string(kTasks), rounds});
   // What the machine gives two processes that share nothing.
-  core::Work halves() {
-    return [this](std::uint64_t iterations) {
-      for (const auto& half : halves_) half->request("serial", iterations);
-      for (const auto& half : halves_) half->reply();
-    };
+  const auto in_halves = [&](std::uint64_t iterations) {
+    for (const auto& half : halves) half->request("serial", iterations);
+    for (const auto& half : halves) half->reply();
+  };
+  for (const std::string& shape : shapes) {
+    require_equal(team->ask("check-" + shape), openmp->ask("check-omp"), "OpenMP");
+    require_equal(team->ask("check-" + shape), team->ask("check-serial"), "the loop");
+    Question question{name_of(shape), "tasks/s", contender("", team->work(shape), n, 0), {}};
+    // What one PU does, twice.
+    question.peers = {contender("twice the plain loop", team->work("serial"), 2 * n, 0.95,
+                                by_team("a loop on one PU, counted twice")),
+                      contender("2 loops of half in 2 processes", in_halves, n, 0,
+                                by_team("two of them, each half of the loop")),
+                      contender("omp for schedule(dynamic, 64)", openmp->work("omp"), n, 1,
+                                by_openmp("parallel for"))};
+    question.measure = long_epochs(panel.settings(), 11);
+    panel.ask(question);
   }
-
-  Panel& panel_;
-  std::vector<unsigned> pus_;
-  std::unique_ptr<Remote> team_, openmp_, halves_[2];
-};
+}
 
 // --- counting words ---
 
 constexpr std::size_t kPiecesPerPu = 16;
-
-void write_corpus(const fs::path& path, std::uint64_t bytes) {
-  const std::string text = workloads::generate_text({.bytes = bytes, .vocabulary = 200'000});
-  core::write_file(path, text);
-}
 
 void ask_word_count(Panel& panel, const std::string& name, std::uint64_t bytes, std::size_t pus) {
   // The file, three texts, and the tables and lists of words of all processes.
   if (free_memory() < 5 * bytes + kGiB) return panel.skip(name, "too little free memory");
   const core::ScratchFolder scratch("tabane-bench", panel.settings().directory);
   const fs::path path = scratch / "text";
-  write_corpus(path, bytes);
+  core::write_file(path, workloads::generate_text({.bytes = bytes, .vocabulary = 200'000}));
   const std::string piece_bytes = std::to_string(bytes / (kPiecesPerPu * pus) + 1);
   const auto team = start_scene({"words", path.string(), piece_bytes, std::to_string(pus), "1"});
   const auto openmp = start_openmp({"words", path.string(), piece_bytes});
@@ -383,11 +366,7 @@ void ask_all(Panel& panel) {
   const std::vector<unsigned> pus = topology.pu_os_indices();
   panel.part("empty teams", [&] { ask_about_empty_team(panel); });
   panel.part("many children", [&] { ask_about_many_children(panel); });
-  panel.part("small tasks", [&] {
-    SmallTasks tasks(panel, pus);
-    tasks.ask("2x1");
-    tasks.ask("1x2");
-  });
+  panel.part("small tasks", [&] { ask_about_small_tasks(panel, pus); });
   panel.part("predictions", [&] { tell_predictions(panel); });
   panel.part("few tasks", [&] { ask_about_few_tasks(panel, pus.size()); });
   const std::uint64_t bytes = panel.settings().quick ? 100'000'000 : 1'000'000'000;

@@ -3,8 +3,6 @@
 //
 // Usage: tabane_bench_team small | memory BYTES | spin TASKS ROUNDS PU | words FILE
 // PIECE_BYTES PROCESSES THREADS | choose TASKS ROUNDS | few ROUNDS PUS BYTES.
-#include <fmt/format.h>
-#include <sys/mman.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -18,6 +16,7 @@
 #include "tabane/core/binding.h"
 #include "tabane/core/error.h"
 #include "tabane/core/file.h"
+#include "tabane/core/memory.h"
 #include "tabane/team/bench_work.h"
 #include "tabane/team/memory_map.h"
 #include "tabane/team/team.h"
@@ -55,21 +54,13 @@ int serve_small() {
 // Resident memory that can be put into small or huge pages.
 class Resident {
  public:
-  explicit Resident(std::size_t bytes) : bytes_(bytes) {
-    void* const data =
-        mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-    if (data == MAP_FAILED) throw core::SystemError("mmap", fmt::format("{} bytes", bytes), errno);
-    data_ = static_cast<char*>(data);
-    fill();
-  }
-  ~Resident() { munmap(data_, bytes_); }
-  Resident(const Resident&) = delete;
-  Resident& operator=(const Resident&) = delete;
+  explicit Resident(std::size_t bytes) : bytes_(bytes) { make_small(); }
 
   void make_small() {
     if (!prepared_) return;
-    madvise(data_, bytes_, MADV_DONTNEED);
-    fill();
+    memory_ = {};
+    memory_ = core::Region(bytes_, {.pages = core::PageSize::small});
+    memory_.touch();
     prepared_ = false;
   }
   // Returns how many bytes are in huge pages.
@@ -80,14 +71,9 @@ class Resident {
   }
 
  private:
-  void fill() {
-    madvise(data_, bytes_, MADV_NOHUGEPAGE);
-    for (std::size_t at = 0; at < bytes_; at += 4096) data_[at] = 1;
-  }
-
   std::size_t bytes_;
-  char* data_ = nullptr;
-  bool prepared_ = false;
+  core::Region memory_;
+  bool prepared_ = true;  // or not there yet
   std::uint64_t prepared_bytes_ = 0;
 };
 

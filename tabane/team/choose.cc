@@ -80,27 +80,6 @@ std::string why(const Choice& choice, const ReasonFacts& facts) {
          forks;
 }
 
-std::string reason_for(const Choice& choice, const ReasonFacts& facts) {
-  const char* const unknown =
-      ". How long it will take is not known: others use the machine, or equal runs of the sample "
-      "differed too much";
-  return why(choice, facts) + (choice.predicted ? "" : unknown);
-}
-
-// Of no more tasks than PUs.
-std::string reason_for_few(std::size_t tasks) {
-  return "no more tasks than PUs, so there is nothing to choose: a thread for each of " +
-         std::to_string(tasks) + ", because threads cost least to start";
-}
-
-// Of work that is too little for a sample. work: seconds of all tasks on one worker, as the first
-// task shows.
-std::string reason_without_sample(const Choice& choice, double work) {
-  if (choice.shape == Shape{}) return too_little(work);
-  return "too little work for a sample: all of it takes " + core::format_seconds(work) +
-         " on one worker; how long it will take here is not known";
-}
-
 // What each of these is worth: tabane/team/chooser.md.
 constexpr double kCollapsed =
     0.6;                          // of the best throughput so far: more workers only make it worse
@@ -131,7 +110,13 @@ class Chooser {
     if (begun != nullptr) {
       start_.per_level = begun->fork_seconds;
     } else {
-      if (experiment_.keeps_results() && n_ <= std::size_t(most_used())) return one_each();
+      if (experiment_.keeps_results() && n_ <= std::size_t(most_used())) {
+        return {.shape = {1, static_cast<int>(n_)},
+                .reason =
+                    "no more tasks than PUs, so there is nothing to choose: a thread for each "
+                    "of " +
+                    std::to_string(n_) + ", because threads cost least to start"};
+      }
       if (!sampler_.pays(most_used())) return without_sample();
     }
     sampler_.measure_base();
@@ -159,18 +144,9 @@ class Chooser {
   }
 
   Choice nothing_to_share() const {
-    Choice choice;
-    choice.reason = n_ <= 1 ? "too little work for more than one worker: " + std::to_string(n_) +
-                                  (n_ == 1 ? " task" : " tasks")
-                            : "the limits leave one worker";
-    return choice;
-  }
-
-  Choice one_each() const {
-    Choice choice;
-    choice.shape = {1, static_cast<int>(n_)};
-    choice.reason = reason_for_few(n_);
-    return choice;
+    return {.reason = n_ <= 1 ? "too little work for more than one worker: " + std::to_string(n_) +
+                                    (n_ == 1 ? " task" : " tasks")
+                              : "the limits leave one worker"};
   }
 
   // PUs that may be used; of tasks that wait for something else, as many workers as may be.
@@ -185,7 +161,11 @@ class Chooser {
     if (pays) choice.shape = {1, most_used()};
     choice.task_seconds = sampler_.task_seconds();
     choice.sample_seconds = sampler_.spent();
-    choice.reason = reason_without_sample(choice, work_seconds());
+    choice.reason = choice.shape == Shape{}
+                        ? too_little(work_seconds())
+                        : "too little work for a sample: all of it takes " +
+                              core::format_seconds(work_seconds()) +
+                              " on one worker; how long it will take here is not known";
     return choice;
   }
 
@@ -384,10 +364,15 @@ class Chooser {
     choice.task_seconds = sampler_.task_seconds();
     if (choice.shape.processes > 1) choice.fork_seconds = start_.seconds(choice.shape);
     choice.sample_seconds = sampler_.spent();
-    choice.reason = reason_for(choice, {.start = start_,
-                                        .results = double(sampler_.left()) * result_seconds_,
-                                        .work = work_seconds(),
-                                        .threads = std::min(machine_.node_cores(), most_workers_)});
+    choice.reason = why(choice, {.start = start_,
+                                 .results = double(sampler_.left()) * result_seconds_,
+                                 .work = work_seconds(),
+                                 .threads = std::min(machine_.node_cores(), most_workers_)});
+    if (!choice.predicted) {
+      choice.reason +=
+          ". How long it will take is not known: others use the machine, or equal runs of the "
+          "sample differed too much";
+    }
     return choice;
   }
 

@@ -67,47 +67,41 @@ Control::Control(int processes, int threads)
   for (WorkerRecord& record : workers_) new (&record) WorkerRecord;
 }
 
-Failure* Control::claim_failure() {
+template <class Fill>
+void Control::record_failure(const Fill& fill) {
   int none = 0;
-  return head_->failure_state.compare_exchange_strong(none, 1, std::memory_order_relaxed)
-             ? &head_->failure
-             : nullptr;
-}
-
-void Control::publish_failure() {
+  if (!head_->failure_state.compare_exchange_strong(none, 1, std::memory_order_relaxed)) return;
+  fill(head_->failure);
   head_->failure_state.store(2, std::memory_order_release);
   head_->stop.store(true, std::memory_order_relaxed);
 }
 
 void Control::fail_task(const Worker& worker, std::string_view message) {
-  if (Failure* const failure = claim_failure()) {
-    failure->kind = FailureKind::task;
-    failure->loss.process = worker.process;
-    failure->thread = worker.thread;
-    failure->task = this->worker(worker.index).task.load(std::memory_order_relaxed);
-    copy_text(failure->text, message);
-    publish_failure();
-  }
+  record_failure([&](Failure& failure) {
+    failure.kind = FailureKind::task;
+    failure.loss.process = worker.process;
+    failure.thread = worker.thread;
+    failure.task = this->worker(worker.index).task.load(std::memory_order_relaxed);
+    copy_text(failure.text, message);
+  });
 }
 
 void Control::fail_system(int process, std::string_view call, std::string_view operand, int code) {
-  if (Failure* const failure = claim_failure()) {
-    failure->kind = FailureKind::system;
-    failure->loss.process = process;
-    failure->error = code;
-    copy_text(failure->text, call);
-    copy_text(failure->operand, operand);
-    publish_failure();
-  }
+  record_failure([&](Failure& failure) {
+    failure.kind = FailureKind::system;
+    failure.loss.process = process;
+    failure.error = code;
+    copy_text(failure.text, call);
+    copy_text(failure.operand, operand);
+  });
 }
 
 void Control::lose(const Loss& loss, int thread) {
-  if (Failure* const failure = claim_failure()) {
-    failure->kind = FailureKind::lost;
-    failure->loss = loss;
-    failure->thread = thread;
-    publish_failure();
-  }
+  record_failure([&](Failure& failure) {
+    failure.kind = FailureKind::lost;
+    failure.loss = loss;
+    failure.thread = thread;
+  });
 }
 
 // Of the process's workers that were in a task: "task 17", "task 17 or 23".

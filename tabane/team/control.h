@@ -3,7 +3,7 @@
 //
 // What one process stores with release, another loads with acquire:
 //
-//   failure_state  publish_failure()  refused(), throw_failure()  the failure is written
+//   failure_state  record_failure()   refused(), throw_failure()  the failure is written
 //   workers_there  meet_workers()     meet_workers()              what each worker has done before
 //   arrived        arrive()           wait_for_arrivals()         what the process has done
 //   released       release()          arrive()                    what the caller has done
@@ -117,8 +117,8 @@ class Control {
     Failure failure;
   };
   bool stops() const { return head_->stop.load(std::memory_order_relaxed); }
-  Failure* claim_failure();
-  void publish_failure();
+  template <class Fill>
+  void record_failure(const Fill& fill);
   std::string phase_of(const Failure& failure);
 
   int processes_, threads_;

@@ -165,7 +165,7 @@ SampleRun StartedWork::run(Shape shape, std::size_t count) {
   const JobOptions options = options_for(shape);
   const std::uint64_t wanted_before_ns = wanted_ns();
   const std::uint64_t begin_ns = now_ns();
-  tasks_.begin_run(static_cast<std::size_t>(shape.workers()), options.forked);
+  tasks_.begin_run(options.workers(), options.forked);
   const JobReport report = run_job({.tasks = count,
                                     .begin_together = true,
                                     .do_tasks =
@@ -227,9 +227,7 @@ JobReport StartedWork::finish(const JobOptions& options) {
   gaps_ = sampled_;
   std::ranges::sort(gaps_);
   for (std::size_t k = 0; k < gaps_.size(); ++k) gaps_[k] -= first_ + k;
-  tasks_.begin_run(
-      static_cast<std::size_t>(options.processes) * static_cast<std::size_t>(options.threads),
-      options.forked);
+  tasks_.begin_run(options.workers(), options.forked);
   JobReport report = run_job({.tasks = left(),
                               .do_tasks = [this](Progress& at, std::size_t begin,
                                                  std::size_t end) { do_left(at, begin, end); },

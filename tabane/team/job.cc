@@ -9,6 +9,7 @@
 #include <new>
 #include <system_error>
 #include <thread>
+#include <utility>
 
 #include "tabane/core/binding.h"
 #include "tabane/core/topology.h"
@@ -22,19 +23,6 @@ namespace tabane::team {
 namespace {
 
 thread_local const Worker* current_worker = nullptr;
-
-class CurrentWorker {
- public:
-  explicit CurrentWorker(const Worker& worker) : before_(current_worker) {
-    current_worker = &worker;
-  }
-  ~CurrentWorker() { current_worker = before_; }
-  CurrentWorker(const CurrentWorker&) = delete;
-  CurrentWorker& operator=(const CurrentWorker&) = delete;
-
- private:
-  const Worker* before_;
-};
 
 // As core::bind_this_thread(), but a fresh process allocates nothing and looks nothing up for it:
 // each page that it touches first is a fault. Returns false if the system refuses.
@@ -89,10 +77,8 @@ void do_job(const Job& job, Control& control, const Worker& worker, WorkerRecord
   record.end_ns.store(fresh_now_ns());
 }
 
-}  // namespace
-
 void work(const Job& job, Control& control, const Worker& worker, std::span<const unsigned> pus) {
-  const CurrentWorker current(worker);
+  const Worker* const before = std::exchange(current_worker, &worker);
   // The cpuset may have shrunk after the plan was made: the work can be done unbound.
   if (!bind(pus)) control.unbound_workers().fetch_add(1);
   try {
@@ -105,11 +91,8 @@ void work(const Job& job, Control& control, const Worker& worker, std::span<cons
     control.fail_task(worker, "an exception that is not a std::exception");
   }
   control.worker(worker.index).task.store(kNoTask);
+  current_worker = before;
 }
-
-const Worker* this_worker() { return current_worker; }
-
-namespace {
 
 double seconds_between(std::uint64_t begin_ns, std::uint64_t end_ns) {
   return end_ns > begin_ns ? static_cast<double>(end_ns - begin_ns) * 1e-9 : 0;
@@ -131,56 +114,38 @@ int take_place(Control& control, const core::Placement& places, int process) {
   return process;
 }
 
-// The threads of one process, the calling one among them.
-class Threads {
- public:
-  Threads(const Job& job, Control& control, const core::Placement& places, int process, int place)
-      : job_(job), control_(control), places_(places), process_(process), place_(place) {}
-
-  void run() {
-    std::vector<std::thread> others;
-    try {
-      others.reserve(static_cast<std::size_t>(control_.threads() - 1));
-      for (int t = 1; t < control_.threads(); ++t) others.emplace_back([this, t] { serve(t); });
-    } catch (const std::system_error& error) {
-      control_.fail_system(
-          process_, "pthread_create",
-          "worker " + std::to_string(others.size() + 1) + " of process " + std::to_string(process_),
-          error.code().value());
-    } catch (const std::bad_alloc&) {
-      control_.fail_system(process_, "memory", "the threads of a team", ENOMEM);
-    }
-    serve(0);
-    for (std::thread& other : others) other.join();
+// On all threads of one process, the calling one among them.
+void work_on_threads(const Job& job, Control& control, const core::Placement& places, int process,
+                     int place) {
+  const auto serve = [&](int thread) {
+    const Worker worker{process, thread, process * control.threads() + thread};
+    work(job, control, worker, places.at(place, thread).pus);
+  };
+  std::vector<std::thread> others;
+  try {
+    others.reserve(static_cast<std::size_t>(control.threads() - 1));
+    for (int t = 1; t < control.threads(); ++t) others.emplace_back(serve, t);
+  } catch (const std::system_error& error) {
+    control.fail_system(
+        process, "pthread_create",
+        "worker " + std::to_string(others.size() + 1) + " of process " + std::to_string(process),
+        error.code().value());
+  } catch (const std::bad_alloc&) {
+    control.fail_system(process, "memory", "the threads of a team", ENOMEM);
   }
-
- private:
-  void serve(int thread) {
-    const Worker worker{process_, thread, process_ * control_.threads() + thread};
-    work(job_, control_, worker, places_.at(place_, thread).pus);
-  }
-
-  const Job& job_;
-  Control& control_;
-  const core::Placement& places_;
-  int process_, place_;
-};
-
-// In the caller: it keeps the binding that it came with.
-void run_threads(const Job& job, Control& control, const core::Placement& places) {
-  const core::ScopedBinding keep(std::span<const unsigned>{});
-  Threads(job, control, places, 0, 0).run();
+  serve(0);
+  for (std::thread& other : others) other.join();
 }
 
-double measure_shared_share(Control& control, ProcessTree& tree, bool& measured) {
+std::optional<double> measure_shared_share(Control& control, ProcessTree& tree) {
   constexpr double kPauseSeconds = 0.01;
   while (!control.wait_for_arrivals(kPauseSeconds)) {
-    if (control.stop().load() || tree.has_lost()) return 0;
+    if (control.stop().load() || tree.has_lost()) return {};
   }
   std::vector<pid_t> pids;
   for (int p = 0; p < control.processes(); ++p) pids.push_back(control.process(p).pid.load());
   const SharedMemory memory = shared_memory(pids);
-  measured = memory.resident > 0;
+  if (memory.resident == 0) return {};
   return memory.shared_share();
 }
 
@@ -192,16 +157,14 @@ void run_processes(const Job& job, const JobOptions& options, Control& control,
   const LossListener* const listener = options.loss_listener ? &*options.loss_listener : nullptr;
   ProcessTree tree(control, options.fork, listener, [&](int process) {
     const int place = any_place ? take_place(control, places, process) : process;
-    Threads(job, control, places, process, place).run();
+    work_on_threads(job, control, places, process, place);
     // One that begins late need not move then.
     if (any_place) control.process(place).place_taken.store(false);
     if (options.measure_memory && !control.stop().load()) control.arrive();
   });
   tree.start();
   if (options.measure_memory) {
-    bool measured = false;
-    const double share = measure_shared_share(control, tree, measured);
-    if (measured) report.shared_share = share;
+    report.shared_share = measure_shared_share(control, tree);
     control.release();
   }
   tree.wait();
@@ -241,6 +204,8 @@ void check_complete(const Job& job, const JobReport& report) {
 }
 
 }  // namespace
+
+const Worker* this_worker() { return current_worker; }
 
 std::string running_threads() {
   if (is_alone()) return {};
@@ -288,7 +253,8 @@ JobReport run_job(const Job& job, const JobOptions& options) {
   if (options.forked) {
     run_processes(job, options, control, places, report);
   } else {
-    run_threads(job, control, places);
+    const core::ScopedBinding keep(std::span<const unsigned>{});  // the caller's
+    work_on_threads(job, control, places, 0, 0);
   }
   control.throw_failure();
   read_workers(control, report);

@@ -137,6 +137,10 @@ struct JobOptions {
   bool allow_other_threads = false;
   bool measure_memory = false;
   std::optional<LossListener> loss_listener = {};
+
+  std::size_t workers() const {
+    return static_cast<std::size_t>(processes) * static_cast<std::size_t>(threads);
+  }
 };
 
 struct JobReport {
@@ -144,9 +148,9 @@ struct JobReport {
   double fork_seconds = 0;
   double work_seconds = 0;         // from the first worker's first task to the last worker's end
   double join_seconds = 0;         // from the last worker's end until all processes were gone
-  std::vector<std::size_t> tasks;  // by Worker::index
-  std::optional<double> shared_share;  // of the processes' memory, if asked
-  std::vector<std::string> remarks;
+  std::vector<std::size_t> tasks;  // done by each worker, by Worker::index
+  std::optional<double> shared_share;  // of the processes' memory, 0 … 1, if measure_memory
+  std::vector<std::string> remarks;    // "4 workers share 2 PUs: they take turns."
 };
 
 // throws: TaskError, core::LostError, core::SystemError, OtherThreads, as Team::map(); no process

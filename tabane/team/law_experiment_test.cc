@@ -86,7 +86,11 @@ std::vector<WorkerClass> LawExperiment::workers(Shape shape) {
       1 / (1 + law_.contention * more + law_.coherency * more * shape.threads);
   std::vector<WorkerClass> classes;
   for (const NodeLoad& node : machine_.load(shape)) {
-    const double clock = 1 - law_.clock_drop * node.cores_active / machine_.node_cores();
+    double cores = 0;
+    for (const WorkerGroup& group : node.groups) {
+      cores += double(group.count) / (group.on_pu * group.pus_of_core);
+    }
+    const double clock = 1 - law_.clock_drop * cores / machine_.node_cores();
     const std::size_t first = classes.size();
     double wanted = 0;
     for (const WorkerGroup& group : node.groups) {

@@ -236,11 +236,6 @@ bool LossWatch::note_end(int process, const LossListener* listener) {
   return true;
 }
 
-void LossWatch::plan_next_look(std::uint64_t cpu_ns) {
-  pause_ns_ = std::max(std::min(2 * pause_ns_, kUsualPauseNs), kPauseOfLook * cpu_ns);
-  next_look_ns_ = now_ns() + pause_ns_;
-}
-
 void LossWatch::note_ends(bool without_files, const LossListener* listener) {
   const bool is_look = without_files && refused_ + unseen_ > 0;
   const std::uint64_t before = is_look ? core::clock_ns(CLOCK_THREAD_CPUTIME_ID) : 0;
@@ -252,7 +247,10 @@ void LossWatch::note_ends(bool without_files, const LossListener* listener) {
     const bool may_have_ended = file.fd < 0 ? without_files && has_ended(p) : file.revents != 0;
     if (may_have_ended && note_end(p, listener)) lost_ = true;
   }
-  if (is_look) plan_next_look(core::clock_ns(CLOCK_THREAD_CPUTIME_ID) - before);
+  if (!is_look) return;
+  const std::uint64_t cpu_ns = core::clock_ns(CLOCK_THREAD_CPUTIME_ID) - before;
+  pause_ns_ = std::max(std::min(2 * pause_ns_, kUsualPauseNs), kPauseOfLook * cpu_ns);
+  next_look_ns_ = now_ns() + pause_ns_;
 }
 
 void LossWatch::wait(int milliseconds, const LossListener* listener) {

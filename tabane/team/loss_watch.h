@@ -55,7 +55,6 @@ class LossWatch {
   void poll_files(int milliseconds);
   int interval(int milliseconds) const;
   void note_ends(bool without_files, const LossListener* listener);
-  void plan_next_look(std::uint64_t cpu_ns);
   bool has_ended(int process) const;
   bool is_child(int process) const { return parents_[static_cast<std::size_t>(process)] < 0; }
   bool note_end(int process, const LossListener* listener);

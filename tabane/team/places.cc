@@ -95,22 +95,18 @@ ShapeLoad work_out(const core::Topology& topology, Shape shape) {
   }
 
   std::map<unsigned, std::map<Situation, int>> by_node;
-  std::map<unsigned, std::set<unsigned>> cores_of_node;
   for (const core::WorkerPlace& place : plan.places) {
     const core::Pu& pu = *pu_of.at(place.pus.front());
     ++by_node[pu.numa_node][{on_pu[pu.os_index], pus_of_core[pu.core],
                              spanned[static_cast<std::size_t>(place.process)]}];
-    cores_of_node[pu.numa_node].insert(pu.core);
   }
 
-  std::map<std::pair<std::map<Situation, int>, int>, int> alike;
-  for (const auto& [node, groups] : by_node) {
-    ++alike[{groups, static_cast<int>(cores_of_node[node].size())}];
-  }
+  std::map<std::map<Situation, int>, int> alike;
+  for (const auto& [node, groups] : by_node) ++alike[groups];
   ShapeLoad load;
-  for (const auto& [look, count] : alike) {
-    NodeLoad node{.nodes = count, .cores_active = look.second, .groups = {}};
-    for (const auto& [situation, workers] : look.first) {
+  for (const auto& [groups, count] : alike) {
+    NodeLoad node{.nodes = count, .groups = {}};
+    for (const auto& [situation, workers] : groups) {
       const auto& [pu, core, span] = situation;
       node.groups.push_back(
           {.count = workers, .on_pu = pu, .pus_of_core = core, .nodes_spanned = span});

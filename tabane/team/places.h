@@ -39,9 +39,8 @@ struct WorkerGroup {
 };
 
 struct NodeLoad {
-  int nodes = 1;         // that look alike
-  int cores_active = 0;  // on each
-  std::vector<WorkerGroup> groups;
+  int nodes = 1;                    // that look alike
+  std::vector<WorkerGroup> groups;  // on each
 };
 
 using ShapeLoad = std::vector<NodeLoad>;

@@ -21,9 +21,9 @@ TEST(MachineLoad, PutsProcessesOnNodesInTurn) {
   const ShapeLoad load = machine.load({2, 2});
   ASSERT_EQ(load.size(), 1u);
   EXPECT_EQ(load[0].nodes, 2);
-  EXPECT_EQ(load[0].cores_active, 2);
   ASSERT_EQ(load[0].groups.size(), 1u);
   EXPECT_EQ(load[0].groups[0].count, 2);
+  EXPECT_EQ(load[0].groups[0].on_pu, 1);
   EXPECT_EQ(load[0].groups[0].pus_of_core, 1);
   EXPECT_EQ(load[0].groups[0].nodes_spanned, 1);
 }

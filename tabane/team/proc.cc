@@ -1,6 +1,5 @@
 #include "tabane/team/proc.h"
 
-#include <dirent.h>
 #include <link.h>
 #include <unistd.h>
 
@@ -8,7 +7,6 @@
 #include <array>
 #include <cerrno>
 #include <filesystem>
-#include <memory>
 #include <system_error>
 
 #include "tabane/core/error.h"
@@ -83,22 +81,6 @@ std::optional<std::string> read_if_there(const std::string& path) {
   }
 }
 
-std::vector<std::string> thread_names() {
-  const char* const path = "/proc/self/task";
-  const std::unique_ptr<DIR, int (*)(DIR*)> tasks(opendir(path), closedir);
-  if (!tasks) throw core::SystemError("opendir", path, errno);
-  const std::string self = std::to_string(gettid());
-  std::vector<std::string> names;
-  while (const dirent* entry = readdir(tasks.get())) {
-    const std::string id = entry->d_name;
-    if (id[0] == '.' || id == self) continue;
-    const auto stat = read_if_there(path + ("/" + id) + "/stat");
-    if (!stat) continue;
-    if (auto name = running_thread(*stat)) names.push_back(std::move(*name));
-  }
-  return names;
-}
-
 int add_pool_library(dl_phdr_info* object, std::size_t, void* names) {
   constexpr std::array<std::string_view, 5> kPools = {"libgomp", "libomp", "libiomp5", "libtbb",
                                                       "libopenblas"};
@@ -130,7 +112,21 @@ SharedMemory shared_memory(std::span<const pid_t> pids) {
   return sum;
 }
 
-std::vector<std::string> other_threads() { return thread_names(); }
+std::vector<std::string> other_threads() {
+  const char* const path = "/proc/self/task";
+  std::error_code error;
+  std::filesystem::directory_iterator thread(path, error), end;
+  if (error) throw core::SystemError("opendir", path, error.value());
+  const std::string self = std::to_string(gettid());
+  std::vector<std::string> names;
+  for (; !error && thread != end; thread.increment(error)) {
+    if (thread->path().filename() == self) continue;
+    const auto stat = read_if_there(thread->path() / "stat");
+    if (!stat) continue;
+    if (auto name = running_thread(*stat)) names.push_back(std::move(*name));
+  }
+  return names;
+}
 
 std::vector<std::string> pool_libraries() {
   std::vector<std::string> names;

@@ -49,6 +49,13 @@ struct Watch {
 };
 Watch watch;
 
+// Takes the end of a child.
+void reap(ProcessRecord& record) {
+  int status = 0;
+  wait_for(record.pid.load(), status);
+  record.reaped.store(true);
+}
+
 void tell(const LossListener& listener, const Loss& loss) { listener.lost(listener.context, loss); }
 
 // Ends this process if the child was lost: its parent and the caller follow, and the kernel kills
@@ -187,27 +194,19 @@ bool ProcessTree::fork_child_of(int parent, int k) {
 }
 
 int ProcessTree::live(int process, pid_t parent) {
-  control_.process(process).pid.store(getpid());
-  begin_process(process);
+  ProcessRecord& own = control_.process(process);
+  own.pid.store(getpid());
+  own.begin_ns.store(fresh_now_ns());
+  watch = {&control_, process, order_, 0, listener_, caller_alive_.get()};
   if (parent == caller_) begin_below_caller();
   die_with_parent(listener_ == nullptr ? SIGKILL : kParentDeath);
   if (getppid() != parent) return kExitOrphan;
-  fork_children(process);
+  while (fork_child_of(process, watch.count)) ++watch.count;
   body_(process);
   flush_output();
   wait_for_children();
-  control_.process(process).finished.store(true);
+  own.finished.store(true);
   return 0;
-}
-
-void ProcessTree::begin_process(int process) {
-  control_.process(process).begin_ns.store(fresh_now_ns());
-  watch.count = 0;
-  watch.control = &control_;
-  watch.process = process;
-  watch.order = order_;
-  watch.listener = listener_;
-  watch.caller_alive = caller_alive_.get();
 }
 
 // What all processes of the team inherit.
@@ -227,25 +226,14 @@ void ProcessTree::begin_below_caller() {
   for (int t = 0; t < control_.threads(); ++t) on_exit(leave_instead_of_exit, nullptr);
 }
 
-void ProcessTree::fork_children(int process) {
-  while (fork_child_of(process, watch.count)) ++watch.count;
-}
-
 // From the last, whose subtree is the smallest.
 void ProcessTree::wait_for_children() {
   while (watch.count > 0) {
     const int child = watch.child(watch.count - 1);
     look_at_ended_child(child);
     --watch.count;
-    ProcessRecord& record = control_.process(child);
-    int status = 0;
-    wait_for(record.pid.load(), status);
-    record.reaped.store(true);
+    reap(control_.process(child));
   }
-}
-
-int ProcessTree::child_of_caller(int k) const {
-  return child_of_process(kCaller, control_.processes(), order_, k);
 }
 
 bool ProcessTree::has_lost() {
@@ -257,8 +245,10 @@ void ProcessTree::wait() {
   const bool failed = listener_ == nullptr ? wait_for_loss() : wait_listening();
   if (failed) {
     sweep();
-  } else {
-    take_ends();
+  } else {  // the children have all finished
+    for (int k = 0; k < children_; ++k) {
+      reap(control_.process(child_of_process(kCaller, control_.processes(), order_, k)));
+    }
   }
   children_ = 0;
 }
@@ -293,16 +283,6 @@ bool ProcessTree::wait_listening() {
   return control_.failed();
 }
 
-// Of the caller's children, which have all finished.
-void ProcessTree::take_ends() {
-  for (int k = 0; k < children_; ++k) {
-    ProcessRecord& record = control_.process(child_of_caller(k));
-    int status = 0;
-    wait_for(record.pid.load(), status);
-    record.reaped.store(true);
-  }
-}
-
 // A pid whose end was seen may be another's by now.
 void ProcessTree::kill_all() {
   for (int p = 0; p < control_.processes(); ++p) {
@@ -332,10 +312,7 @@ void ProcessTree::sweep() {
   wait_until_all_closed();
   for (int p = 0; p < control_.processes(); ++p) {
     ProcessRecord& record = control_.process(p);
-    if (record.pid.load() <= 0 || record.reaped.load()) continue;
-    int status = 0;
-    wait_for(record.pid.load(), status);
-    record.reaped.store(true);
+    if (record.pid.load() > 0 && !record.reaped.load()) reap(record);
   }
 }
 

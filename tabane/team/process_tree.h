@@ -50,14 +50,10 @@ class ProcessTree {
   static void open_pipe(core::Descriptor& read_end, core::Descriptor& write_end);
   bool fork_child_of(int parent, int k);
   int live(int process, pid_t parent);
-  void begin_process(int process);
   void begin_below_caller();
-  void fork_children(int process);
   void wait_for_children();
-  int child_of_caller(int k) const;
   bool wait_for_loss();
   bool wait_listening();
-  void take_ends();
   void sweep();
   void kill_all();
   void wait_until_all_closed();

@@ -1,10 +1,11 @@
-// Carries results of varying size from the processes of a team to the caller: an anonymous file to
-// which all append.
+// Carries results of varying size from the workers of a run to the caller.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
 #include <functional>
+#include <memory>
 #include <new>
 #include <optional>
 #include <span>
@@ -14,6 +15,10 @@
 #include "tabane/core/error.h"
 #include "tabane/team/fork.h"
 #include "tabane/team/serialiser.h"
+
+namespace tabane::core {
+class Descriptor;
+}
 
 namespace tabane::team {
 
@@ -29,95 +34,60 @@ class ResultError : public core::SystemError {
   std::string call_, operand_;
 };
 
-// Returns how many bytes of results may exist at once: what the caller allows, or half of the
-// memory that the system and its control groups leave, because results exist twice when they
-// arrive.
-std::size_t most_result_bytes(const std::optional<std::size_t>& allowed);
-
-// Returns n * each. throws: ResultError (ENOMEM) if that is more than may exist at once.
+// Returns n * each. throws: ResultError (ENOMEM) if that is more than may exist at once: see
+// TeamOptions::most_result_bytes.
 std::size_t bytes_of_results(std::size_t n, std::size_t each,
                              const std::optional<std::size_t>& allowed);
 
-class ResultFile {
+// Constructed by the caller. The workers append to a file without a name; those in the calling
+// process need none.
+class ReturnedResults {
  public:
-  // Must be constructed before the processes are forked. throws: core::SystemError.
-  explicit ResultFile(std::size_t most_bytes);
-  ~ResultFile();
-  ResultFile(const ResultFile&) = delete;
-  ResultFile& operator=(const ResultFile&) = delete;
+  // most_bytes: of each run; default as TeamOptions::most_result_bytes.
+  explicit ReturnedResults(std::optional<std::size_t> most_bytes) : allowed_bytes_(most_bytes) {}
 
-  // From any process and thread. throws: ResultError.
-  void append(std::span<const std::byte> bytes);
+  // Before the processes are forked. Drops what a run that failed has left. throws:
+  // core::SystemError.
+  void begin_run(std::size_t workers, bool forked);
+  bool forked() const { return file_ != nullptr; }
 
-  // Maps the file and calls take(key, bytes) for each result, in any order; a key may come twice.
-  // Only when no process appends any more. throws: core::SystemError.
-  void read_each(const std::function<void(std::size_t, std::span<const std::byte>)>& take);
+  // On a worker, by Worker::index. What it puts is appended in large pieces, and in flush(). throw:
+  // ResultError.
+  template <class R>
+  void put(int worker, std::size_t key, const R& result) {
+    Bytes& buffer = buffers_[static_cast<std::size_t>(worker)];
+    const std::size_t begin = buffer.size();
+    try {
+      buffer.resize(begin + sizeof(Header));
+      put_value(buffer, result);
+    } catch (const std::bad_alloc&) {
+      throw_no_memory(begin);
+    }
+    const Header header{key, buffer.size() - begin - sizeof(Header)};
+    std::memcpy(buffer.data() + begin, &header, sizeof(Header));
+    if (buffer.size() >= kFlushBytes) flush(worker);
+  }
+  void flush(int worker);
+
+  // After a run, when all workers have ended: calls take_one(key, in) for each result, in any
+  // order; a key may come twice. throws: core::SystemError.
+  void take(const std::function<void(std::size_t, Reader&)>& take_one);
 
   // throws: core::Error.
   [[noreturn]] static void throw_damaged();
 
  private:
-  std::size_t most_bytes_;
-  SharedBlock end_;
-  int file_ = -1;
-  void* map_ = nullptr;
-  std::size_t mapped_ = 0;
-};
-
-// Collects the results of one worker and appends them in large pieces.
-class ResultWriter {
- public:
-  template <class R>
-  void put(ResultFile& file, std::size_t key, const R& result) {
-    const std::size_t begin = buffer_.size();
-    try {
-      buffer_.resize(begin + sizeof(Header));
-      put_value(buffer_, result);
-    } catch (const std::bad_alloc&) {
-      throw_no_memory(begin);
-    }
-    seal(begin, key);
-    if (buffer_.size() >= kFlushBytes) flush(file);
-  }
-  void flush(ResultFile& file);
-
- private:
-  friend class ResultFile;
   struct Header {
     std::uint64_t key, bytes;
   };
   static constexpr std::size_t kFlushBytes = std::size_t{256} << 10;
-  void seal(std::size_t begin, std::size_t key);
   [[noreturn]] static void throw_no_memory(std::size_t buffered);
 
-  Bytes buffer_;
-};
-
-// The way of results from the workers of a run to the caller, who constructs this. Nothing comes
-// this way from workers in the calling process.
-class ReturnedResults {
- public:
-  // most_bytes: of each run; default as most_result_bytes().
-  explicit ReturnedResults(std::optional<std::size_t> most_bytes) : most_bytes_(most_bytes) {}
-
-  // Drops what a run that failed has left. throws: core::SystemError.
-  void begin_run(std::size_t workers, bool forked);
-  bool forked() const { return file_.has_value(); }
-
-  // On a worker, by Worker::index. throws: ResultError.
-  template <class R>
-  void put(int worker, std::size_t key, const R& result) {
-    writers_[static_cast<std::size_t>(worker)].put(*file_, key, result);
-  }
-  void flush(int worker);
-
-  // After a run: calls take_one(key, in) for each result. throws: as ResultFile::read_each().
-  void take(const std::function<void(std::size_t, Reader&)>& take_one);
-
- private:
-  std::optional<std::size_t> most_bytes_;
-  std::optional<ResultFile> file_;
-  std::vector<ResultWriter> writers_;
+  std::optional<std::size_t> allowed_bytes_;
+  std::size_t most_bytes_ = 0;              // of this run
+  std::shared_ptr<core::Descriptor> file_;  // null: not forked
+  std::optional<SharedBlock> end_;          // where the next piece is appended
+  std::vector<Bytes> buffers_;              // by worker
 };
 
 }  // namespace tabane::team

@@ -11,62 +11,63 @@
 namespace tabane::team {
 namespace {
 
-std::map<std::size_t, std::string> texts_of(ResultFile& file) {
+std::map<std::size_t, std::string> texts_of(ReturnedResults& results) {
   std::map<std::size_t, std::string> texts;
-  file.read_each([&](std::size_t key, std::span<const std::byte> bytes) {
-    Reader in(bytes);
+  results.take([&](std::size_t key, Reader& in) {
     EXPECT_TRUE(texts.emplace(key, get_value<std::string>(in)).second) << key;
   });
   return texts;
 }
 
-using ResultFileTest = LeavesNothing;
+using ReturnedResultsTest = LeavesNothing;
 
-TEST_F(ResultFileTest, ReturnsResultsByKeyWhateverTheOrder) {
-  ResultFile file(SIZE_MAX);
-  ResultWriter a, b;
-  a.put(file, 2, std::string("two"));
-  b.put(file, 0, std::string());
-  a.put(file, 1, std::string(1 << 20, 'x'));
-  b.flush(file);
-  a.flush(file);
-  auto results = texts_of(file);
+TEST_F(ReturnedResultsTest, ReturnsResultsByKeyWhateverTheOrder) {
+  ReturnedResults returned(SIZE_MAX);
+  returned.begin_run(2, true);
+  returned.put(0, 2, std::string("two"));
+  returned.put(1, 0, std::string());
+  returned.put(0, 1, std::string(1 << 20, 'x'));
+  returned.flush(1);
+  returned.flush(0);
+  auto results = texts_of(returned);
   ASSERT_EQ(results.size(), 3u);
   EXPECT_EQ(results[0], "");
   EXPECT_EQ(results[1], std::string(1 << 20, 'x'));
   EXPECT_EQ(results[2], "two");
 }
 
-TEST_F(ResultFileTest, IsEmptyIfNothingWasWritten) {
-  ResultFile file(0);
-  EXPECT_TRUE(texts_of(file).empty());
+TEST_F(ReturnedResultsTest, IsEmptyIfNothingWasWritten) {
+  ReturnedResults returned(0);
+  returned.begin_run(1, true);
+  EXPECT_TRUE(texts_of(returned).empty());
 }
 
-TEST_F(ResultFileTest, TakesResultsOfSeveralThreadsAtOnce) {
-  ResultFile file(SIZE_MAX);
+TEST_F(ReturnedResultsTest, TakesResultsOfSeveralThreadsAtOnce) {
+  ReturnedResults returned(SIZE_MAX);
+  returned.begin_run(4, true);
   std::vector<std::thread> threads;
-  for (std::size_t t = 0; t < 4; ++t) {
-    threads.emplace_back([&file, t] {
+  for (int t = 0; t < 4; ++t) {
+    threads.emplace_back([&returned, t] {
       for (std::size_t i = 0; i < 50; ++i) {
-        ResultWriter writer;
-        writer.put(file, 4 * i + t, std::to_string(4 * i + t));
-        writer.flush(file);
+        const std::size_t key = 4 * i + static_cast<std::size_t>(t);
+        returned.put(t, key, std::to_string(key));
+        returned.flush(t);
       }
     });
   }
   for (std::thread& thread : threads) thread.join();
-  auto results = texts_of(file);
+  auto results = texts_of(returned);
   for (std::size_t i = 0; i < 200; ++i) EXPECT_EQ(results[i], std::to_string(i));
 }
 
-TEST_F(ResultFileTest, RefusesMoreThanIsAllowed) {
-  ResultFile file(100);
-  ResultWriter writer;
-  writer.put(file, 0, std::string(60, 'x'));
-  writer.flush(file);
-  writer.put(file, 1, std::string(60, 'x'));
+TEST_F(ReturnedResultsTest, RefusesMoreThanIsAllowed) {
+  ReturnedResults returned(100);
+  returned.begin_run(1, true);
+  returned.put(0, 0, std::string(60, 'x'));
+  returned.flush(0);
+  returned.put(0, 1, std::string(60, 'x'));
   try {
-    writer.flush(file);
+    returned.flush(0);
     FAIL() << "was taken";
   } catch (const ResultError& error) {
     EXPECT_EQ(error.code(), ENOMEM);

@@ -43,14 +43,6 @@ std::string reason_for_begun(const Choice& choice, double seconds, bool waiting)
          " threads of one process, which began it" + unknown;
 }
 
-// The reason for a shape that is not the chosen one: a number is given, or there are fewer tasks
-// than workers.
-std::string reason_for_other(const Choice& chosen, Shape shape, bool is_given) {
-  return text_of(shape) +
-         (is_given ? ", because a number is given" : ", because few tasks are left") +
-         "; the choice would be " + text_of(chosen.shape) + ": " + chosen.reason;
-}
-
 // The best of the weighed shapes that has the numbers that are given.
 Shape shape_with(const Choice& choice, int processes, int threads) {
   for (const Prediction& one : choice.alternatives) {
@@ -92,19 +84,14 @@ Team::Team(TeamOptions options) : options_(std::move(options)) {
   }
 }
 
-JobOptions Team::job_options() const {
-  return {.placement = options_.placement,
+JobOptions Team::job_options(Shape shape, bool forked) const {
+  return {.processes = shape.processes,
+          .threads = shape.threads,
+          .forked = forked,
+          .placement = options_.placement,
           .fork = options_.fork,
           .allow_other_threads = options_.allow_other_threads,
           .measure_memory = options_.measure_memory};
-}
-
-JobOptions Team::job_options(const Size& size) const {
-  JobOptions options = job_options();
-  options.processes = size.processes;
-  options.threads = size.threads;
-  options.forked = size.forked;
-  return options;
 }
 
 void Team::begin_report(bool may_fork) {
@@ -115,39 +102,36 @@ void Team::begin_report(bool may_fork) {
   if (!prepared.remark.empty()) report_.remarks.push_back(prepared.remark);
 }
 
-Team::Size Team::size_of_run() const {
+JobOptions Team::options_of_run() const {
   const int processes = std::max(1, options_.processes);
   const int threads =
       options_.threads != automatic ? options_.threads : threads_to_fill_pus(processes);
-  return {processes, threads, processes > 1};
+  return job_options({processes, threads}, processes > 1);
 }
 
 // Never more processes than tasks.
-Team::Size Team::within(Shape shape, std::size_t n) {
-  Size size{shape.processes, shape.threads, shape.processes > 1};
-  if (n > 0 && static_cast<std::size_t>(size.processes) > n) {
-    size.processes = static_cast<int>(n);
+JobOptions Team::within(Shape shape, std::size_t n) {
+  const int given = shape.processes;
+  if (n > 0 && static_cast<std::size_t>(given) > n) {
+    shape.processes = static_cast<int>(n);
     report_.remarks.push_back(std::to_string(n) +
                               (n == 1 ? " task: 1 process" : " tasks: as many processes") +
-                              " instead of " + std::to_string(shape.processes) + ".");
+                              " instead of " + std::to_string(given) + ".");
   }
-  return size;
+  return job_options(shape, given > 1);
 }
 
 void Team::do_tasks(std::size_t n, const TaskSet& tasks) {
   const bool is_given = options_.processes != automatic && options_.threads != automatic;
   if (is_given || n < 2) {
     const Shape shape{std::max(1, options_.processes), std::max(1, options_.threads)};
-    do_given(n, tasks, within(shape, n));
+    const JobOptions options = within(shape, n);
+    tasks.begin_run(options.workers(), options.forked);
+    perform({.tasks = n, .do_tasks = tasks.do_tasks, .finish = tasks.finish}, options);
+    tasks.end_run();
   } else {
     do_chosen(n, tasks);
   }
-}
-
-void Team::do_given(std::size_t n, const TaskSet& tasks, Size size) {
-  tasks.begin_run(static_cast<std::size_t>(size.workers()), size.forked);
-  perform({.tasks = n, .do_tasks = tasks.do_tasks, .finish = tasks.finish}, size);
-  tasks.end_run();
 }
 
 // A number that is given may mean that tasks must not share a process.
@@ -156,7 +140,8 @@ bool Team::caller_may_work() const {
 }
 
 void Team::do_chosen(std::size_t n, const TaskSet& tasks) {
-  StartedWork work(n, tasks, job_options(), caller_may_work() ? Trial::begins : Trial::keeps);
+  StartedWork work(n, tasks, job_options({}, false),
+                   caller_may_work() ? Trial::begins : Trial::keeps);
   try {
     report_.choice = choose_started(work, n);
   } catch (const ForkRefused& refusal) {
@@ -182,7 +167,7 @@ Choice Team::choose_started(StartedWork& work, std::size_t n) {
     Choice choice{.shape = {1, pus}};
     if (work.left() == 0) {
       choice.reason = reason_for_begun(choice, begun.work_seconds, false);
-      take(std::move(begun), {1, pus, false});
+      take(std::move(begun), job_options(choice.shape, false));
       return choice;
     }
     if (!work.samples() && !work.waits()) {
@@ -213,8 +198,10 @@ Shape Team::shape_of(const Choice& choice, std::size_t n) const {
 // The choice is what is done.
 void Team::keep_to(Choice& choice, Shape shape) const {
   if (choice.shape == shape) return;
-  choice.reason = reason_for_other(
-      choice, shape, options_.processes != automatic || options_.threads != automatic);
+  const bool is_given = options_.processes != automatic || options_.threads != automatic;
+  choice.reason = text_of(shape) +
+                  (is_given ? ", because a number is given" : ", because few tasks are left") +
+                  "; the choice would be " + text_of(choice.shape) + ": " + choice.reason;
   choice.shape = shape;
   const auto begin = choice.alternatives.begin();
   const auto same = std::find_if(begin, choice.alternatives.end(),
@@ -228,10 +215,10 @@ void Team::keep_to(Choice& choice, Shape shape) const {
 }
 
 void Team::finish(StartedWork& work, Shape shape) {
-  const Size size = within(shape, work.left());
-  keep_to(*report_.choice, {size.processes, size.threads});
+  const JobOptions options = within(shape, work.left());
+  keep_to(*report_.choice, {options.processes, options.threads});
   try {
-    take(work.finish(job_options(size)), size);
+    take(work.finish(options), options);
   } catch (const ForkRefused& refusal) {
     if (options_.processes != automatic) throw;
     finish_with_threads(work, refusal.what());
@@ -243,34 +230,30 @@ void Team::finish(StartedWork& work, Shape shape) {
 
 void Team::finish_with_threads(StartedWork& work, const std::string& why) {
   const int threads = options_.threads != automatic ? options_.threads : threads_to_fill_pus(1);
-  const Size size{
-      1, static_cast<int>(std::min<std::size_t>(static_cast<std::size_t>(threads), work.left())),
-      false};
+  const Shape shape{
+      1, static_cast<int>(std::min<std::size_t>(static_cast<std::size_t>(threads), work.left()))};
   report_.remarks.push_back("One process with threads, because no process can be forked: " + why +
                             ".");
   if (!report_.choice) report_.choice.emplace();
-  report_.choice->shape = {1, size.threads};
+  report_.choice->shape = shape;
   report_.choice->reason = "threads of one process, because no process can be forked";
   report_.choice->predicted.reset();
-  take(work.finish(job_options(size)), size);
+  const JobOptions options = job_options(shape, false);
+  take(work.finish(options), options);
 }
 
-void Team::perform(const Job& job, const Size& size) {
-  if (job.tasks == 0 && !job.once_per_worker) {
-    take({.tasks = std::vector<std::size_t>(static_cast<std::size_t>(size.workers()), 0)}, size);
-    return;
-  }
-  take(run_job(job, job_options(size)), size);
+void Team::perform(const Job& job, const JobOptions& options) {
+  const bool is_empty = job.tasks == 0 && !job.once_per_worker;
+  take(is_empty ? JobReport{.tasks = std::vector<std::size_t>(options.workers())}
+                : run_job(job, options),
+       options);
 }
 
-void Team::take(JobReport done, const Size& size) {
-  report_.processes = size.processes;
-  report_.threads = size.threads;
-  report_.fork_seconds = done.fork_seconds;
-  report_.join_seconds = done.join_seconds;
-  report_.tasks = std::move(done.tasks);
-  report_.shared_share = done.shared_share;
-  report_.remarks.insert(report_.remarks.end(), done.remarks.begin(), done.remarks.end());
+void Team::take(JobReport done, const JobOptions& options) {
+  done.remarks.insert(done.remarks.begin(), report_.remarks.begin(), report_.remarks.end());
+  static_cast<JobReport&>(report_) = std::move(done);
+  report_.processes = options.processes;
+  report_.threads = options.threads;
 }
 
 void Team::end() { report_.seconds = seconds_since(begin_ns_); }

@@ -60,17 +60,12 @@ struct TeamOptions {
 };
 
 // What the last call of a team did; after a failure, only what was known before it began.
-struct TeamReport {
-  int processes = 0, threads = 0;      // that worked; never more processes than tasks
-  double seconds = 0;                  // from the call until all results are there
-  double fork_seconds = 0;             // until the last process existed
-  double join_seconds = 0;             // from the last task's end until all processes were gone
-  std::vector<std::size_t> tasks;      // done by each worker after a sample, by Worker::index
-  std::optional<double> shared_share;  // of the processes' memory, 0 … 1, if measure_memory
-  std::optional<Choice> choice;        // if processes or threads were chosen
+struct TeamReport : JobReport {    // of what was done after a sample
+  int processes = 0, threads = 0;  // that worked; never more processes than tasks
+  double seconds = 0;              // from the call until all results are there
+  std::optional<Choice> choice;    // if processes or threads were chosen
   // What Choice::predicted predicts.
   double seconds_without_sample() const { return seconds - (choice ? choice->sample_seconds : 0); }
-  std::vector<std::string> remarks;  // "4 workers share 2 PUs: they take turns."
 };
 
 class Team {
@@ -113,28 +108,21 @@ class Team {
   const TeamReport& report() const { return report_; }
 
  private:
-  struct Size {
-    int processes, threads;
-    bool forked;
-    int workers() const { return processes * threads; }
-  };
   void begin_report(bool may_fork);
-  Size size_of_run() const;
-  JobOptions job_options() const;
-  JobOptions job_options(const Size& size) const;
-  void perform(const Job& job, const Size& size);
+  JobOptions job_options(Shape shape, bool forked) const;
+  JobOptions options_of_run() const;
+  void perform(const Job& job, const JobOptions& options);
   // Does all tasks of a call, with the given shape or with one that is chosen meanwhile.
   void do_tasks(std::size_t n, const TaskSet& tasks);
-  void do_given(std::size_t n, const TaskSet& tasks, Size size);
   void do_chosen(std::size_t n, const TaskSet& tasks);
   bool caller_may_work() const;
   Choice choose_started(StartedWork& work, std::size_t n);
   Shape shape_of(const Choice& choice, std::size_t n) const;
   void keep_to(Choice& choice, Shape shape) const;
-  Size within(Shape shape, std::size_t n);
+  JobOptions within(Shape shape, std::size_t n);
   void finish(StartedWork& work, Shape shape);
   void finish_with_threads(StartedWork& work, const std::string& why);
-  void take(JobReport done, const Size& size);
+  void take(JobReport done, const JobOptions& options);
   void end();
   template <class R, class F>
   std::vector<R> map_bytes(std::size_t n, F& f);
@@ -215,7 +203,6 @@ void Team::run(F&& f) {
   static_assert(with_worker || std::is_invocable_v<F&>,
                 "run() needs a function callable as f(tabane::team::Worker) or f()");
   begin_report(options_.processes > 1);
-  const Size size = size_of_run();
   const Job job{.once_per_worker = true,
                 .do_tasks = [&f](Progress& at, std::size_t i, std::size_t) {
                   if (!at.begins(i)) return;
@@ -225,7 +212,7 @@ void Team::run(F&& f) {
                     f();
                   }
                 }};
-  perform(job, size);
+  perform(job, options_of_run());
   end();
 }
 
@@ -283,7 +270,7 @@ std::vector<R> Team::map_written(std::size_t n, F& f) {
                .end_run =
                    [&] {
                      returned.take([&](std::size_t i, Reader& in) {
-                       if (i >= n || results[i]) ResultFile::throw_damaged();
+                       if (i >= n || results[i]) ReturnedResults::throw_damaged();
                        results[i].emplace(get_result<R>(in));
                      });
                    }});
