@@ -68,12 +68,9 @@ void ask_disk(Asking& asking) {
       if (!panel.wants(sync ? synced : what)) continue;
       std::vector<std::string> options{"-q"};
       if (sync) options.push_back("--fsync");
-      Question question{sync ? synced : what,
-                        "B/s",
-                        place.tabane(gcm(), Direction::encrypt, options),
-                        {copy_to_disk(place, sync)}};
-      question.measure = whole_commands(settings);
-      panel.ask(question);
+      panel.ask(place.question(sync ? synced : what, "B/s",
+                               place.tabane(gcm(), Direction::encrypt, options),
+                               {copy_to_disk(place, sync)}));
     }
   } catch (const std::exception& reason) {
     asking.skip({what, synced}, reason.what());

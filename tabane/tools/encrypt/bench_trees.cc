@@ -139,22 +139,16 @@ class OtherPrograms {
 
 constexpr std::uint64_t kMiB = std::uint64_t{1} << 20;
 
-// Programs that are many times slower tell enough in a few runs.
-core::MeasureOptions few_commands(const Settings& settings) {
-  core::MeasureOptions options = whole_commands(settings);
-  options.min_epochs = settings.quick ? 3 : 7;
-  return options;
-}
-
 void ask_about_large_files(Asking& asking) {
   const std::string name = "100 files of 4 MiB beside other programs, encrypt aes-256-gcm";
   at_workplace(asking, {name}, 2 * 100 * 4 * kMiB, [&](Workplace& place) {
     place.fill(0, 100, 4 * kMiB);
     OtherPrograms programs(place);
-    Question question{name, "B/s", place.tabane(gcm(), Direction::encrypt, {}), {}};
-    question.measure = few_commands(asking.panel.settings());
-    question.peers = {programs.age(2), programs.gocryptfs(3), programs.rclone(3),
-                      programs.restic(3)};
+    Question question = place.question(
+        name, "B/s", place.tabane(gcm(), Direction::encrypt, {}),
+        {programs.age(2), programs.gocryptfs(3), programs.rclone(3), programs.restic(3)});
+    // Programs that are many times slower tell enough in a few runs.
+    question.measure = long_runs(asking.panel.settings(), 7, 5);
     asking.panel.ask(question);
   });
 }
@@ -164,11 +158,9 @@ void ask_about_small_files(Asking& asking) {
   at_workplace(asking, {name}, std::uint64_t{20000} * 2 * 4096, [&](Workplace& place) {
     place.fill(100, 200, 1024);
     OtherPrograms programs(place);
-    Question question{
-        name, "files/s", place.tabane(gcm(), Direction::encrypt, {}), {programs.age(5)}};
-    question.measure = few_commands(asking.panel.settings());
+    Question question = place.question(name, "files/s", place.tabane(gcm(), Direction::encrypt, {}),
+                                       {programs.age(5)});
     question.measure->min_epochs = 3;
-    question.ours.amount = question.peers[0].amount = static_cast<double>(place.files());
     asking.panel.ask(question);
   });
 }
@@ -178,9 +170,8 @@ void ask_about_one_small_file(Asking& asking) {
   at_workplace(asking, {name}, 1024, [&](Workplace& place) {
     place.fill(0, 1, 1024);
     OtherPrograms programs(place);
-    Question question{name, "B/s", place.tabane_one_file(gcm()), {programs.age(1 / 1.5)}};
-    question.measure = whole_commands(asking.panel.settings());
-    asking.panel.ask(question);
+    asking.panel.ask(
+        place.question(name, "B/s", place.tabane_one_file(gcm()), {programs.age(1 / 1.5)}));
   });
 }
 
@@ -188,9 +179,7 @@ void ask_about_one_small_file(Asking& asking) {
 void ask_one(Panel& panel, const Workplace& place, const std::string& name, Contender ours,
              Contender peer) {
   if (!panel.wants(name)) return;
-  Question question{name, "files/s", std::move(ours), {std::move(peer)}};
-  question.measure = whole_commands(panel.settings());
-  question.ours.amount = question.peers[0].amount = static_cast<double>(place.files());
+  Question question = place.question(name, "files/s", std::move(ours), {std::move(peer)});
   question.ours.before = question.peers[0].before = {};
   panel.ask(question);
 }

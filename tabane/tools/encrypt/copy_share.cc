@@ -8,7 +8,6 @@
 
 #include "tabane/core/error.h"
 #include "tabane/core/file.h"
-#include "tabane/crypto/secret.h"
 #include "tabane/tools/encrypt/sealed_format.h"
 
 namespace tabane::encrypt {
@@ -67,16 +66,6 @@ std::optional<core::Ratio> share_of_copying(const std::vector<CopyPair>& pairs, 
 bool CopyBudget::allows(double amount) const {
   return copied_amount_ + amount <= kMostAmount * worked_amount_ &&
          copied_seconds_ <= kMostSeconds * worked_seconds_;
-}
-
-void CopyBudget::copied(double seconds, double amount) {
-  copied_seconds_ += seconds;
-  copied_amount_ += amount;
-}
-
-void CopyBudget::worked(double seconds, double amount) {
-  worked_seconds_ += seconds;
-  worked_amount_ += amount;
 }
 
 void CopyPairs::add(const CopyPair& pair) {

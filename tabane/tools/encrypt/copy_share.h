@@ -37,8 +37,14 @@ std::optional<core::Ratio> share_of_copying(const std::vector<CopyPair>& pairs, 
 class CopyBudget {
  public:
   bool allows(double amount) const;
-  void worked(double seconds, double amount);
-  void copied(double seconds, double amount);
+  void worked(double seconds, double amount) {
+    worked_seconds_ += seconds;
+    worked_amount_ += amount;
+  }
+  void copied(double seconds, double amount) {
+    copied_seconds_ += seconds;
+    copied_amount_ += amount;
+  }
 
  private:
   double worked_seconds_ = 0, worked_amount_ = 0, copied_seconds_ = 0, copied_amount_ = 0;

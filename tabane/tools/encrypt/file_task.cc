@@ -9,7 +9,6 @@
 #include <string_view>
 #include <utility>
 
-#include "tabane/core/file.h"
 #include "tabane/core/temporary_file.h"
 
 namespace tabane::encrypt {
@@ -19,23 +18,6 @@ std::size_t size_of(std::span<const iovec> places) {
   std::size_t size = 0;
   for (const iovec& place : places) size += place.iov_len;
   return size;
-}
-
-// One call does all, or each place gets its own: what is read or written twice is the same.
-std::size_t read_all_into(int fd, std::span<const iovec> places, std::uint64_t offset,
-                          std::string_view what) {
-  const std::size_t wanted = size_of(places);
-  const ssize_t got =
-      preadv(fd, places.data(), static_cast<int>(places.size()), static_cast<off_t>(offset));
-  if (got == static_cast<ssize_t>(wanted)) return wanted;
-  std::size_t total = 0;
-  for (const iovec& place : places) {
-    const std::size_t here =
-        core::read_all_at(fd, place.iov_base, place.iov_len, offset + total, what);
-    total += here;
-    if (here < place.iov_len) break;
-  }
-  return total;
 }
 
 void write_all_from(int fd, std::span<const iovec> places, std::uint64_t offset,
@@ -251,8 +233,20 @@ void FileTask::presize(std::uint64_t bytes) const {
   }
 }
 
-std::size_t FileTask::read(std::span<const iovec> places, std::uint64_t offset) const {
-  return read_all_into(in(), places, offset, path());
+void FileTask::read(std::byte* bytes, std::size_t size, std::uint64_t offset) const {
+  if (core::read_all_at(in(), bytes, size, offset, path()) != size) throw ChangedWhileRead();
+}
+
+// One call does all, or each place gets its own, as for writing: what is read or written twice is
+// the same.
+void FileTask::read(std::span<const iovec> places, std::uint64_t offset) const {
+  const ssize_t got =
+      preadv(in(), places.data(), static_cast<int>(places.size()), static_cast<off_t>(offset));
+  if (got == static_cast<ssize_t>(size_of(places))) return;
+  for (const iovec& place : places) {
+    read(static_cast<std::byte*>(place.iov_base), place.iov_len, offset);
+    offset += place.iov_len;
+  }
 }
 
 void FileTask::write(const std::byte* bytes, std::size_t size, std::uint64_t offset) const {

@@ -156,9 +156,10 @@ class FileTask {
   bool output_is_current(const SealedState& state) const;
 
   int in() const { return in_.get(); }
-  // Fills the places one after the other until they are full or the file ends; returns what was
-  // read. throws: core::SystemError.
-  std::size_t read(std::span<const iovec> places, std::uint64_t offset) const;
+  // Fill the bytes, or the places one after the other. throw: core::SystemError; ChangedWhileRead
+  // if the file ends before.
+  void read(std::byte* bytes, std::size_t size, std::uint64_t offset) const;
+  void read(std::span<const iovec> places, std::uint64_t offset) const;
   bool writes() const { return output_fd() >= 0 || job_.stream >= 0; }  // not: verifying
   // Write to the output; to a stream in the order of the offsets. throw: core::SystemError.
   void write(const std::byte* bytes, std::size_t size, std::uint64_t offset) const;

@@ -25,7 +25,6 @@
 #include "tabane/tools/encrypt/places.h"
 #include "tabane/tools/encrypt/plan.h"
 #include "tabane/tools/encrypt/run_keys.h"
-#include "tabane/tools/encrypt/stream_job.h"
 #include "tabane/tools/encrypt/threads.h"
 #include "tabane/tools/encrypt/tree.h"
 #include "tabane/tools/encrypt/tree_home.h"

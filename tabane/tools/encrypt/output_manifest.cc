@@ -1,7 +1,6 @@
 #include "tabane/tools/encrypt/output_manifest.h"
 
 #include <fcntl.h>
-#include <fmt/format.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -10,10 +9,8 @@
 #include <tuple>
 #include <utility>
 
-#include "tabane/tools/encrypt/hidden_names.h"
 #include "tabane/tools/encrypt/key_proof.h"
 #include "tabane/tools/encrypt/key_ring.h"
-#include "tabane/tools/encrypt/manifest_file.h"
 #include "tabane/tools/encrypt/sealed_format.h"
 #include "tabane/tools/encrypt/tree.h"
 #include "tabane/tools/encrypt/tree_home.h"
