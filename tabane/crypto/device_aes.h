@@ -133,6 +133,19 @@ class DeviceSlot {
   DeviceSlot(const DeviceSlot&) = delete;
   DeviceSlot& operator=(const DeviceSlot&) = delete;
 
+  // Calls work(), which uses the device. Returns false if that fails, which is noted, or has failed
+  // before; the slot is but a buffer then.
+  bool attempt(const auto& work) {
+    if (!works_) return false;
+    try {
+      work();
+    } catch (const device::DeviceError& error) {
+      aes_.note_failure(error);
+      works_ = false;
+    }
+    return works_;
+  }
+
   // Data are put into the input; results appear at the same place in the output.
   std::size_t bytes() const { return bytes_; }  // of each
   std::span<std::byte> in() { return in_->bytes(); }
@@ -162,6 +175,7 @@ class DeviceSlot {
 
   DeviceAes& aes_;
   const std::size_t bytes_;
+  bool works_ = true;
   std::unique_ptr<device::Queue> queue_;
   std::unique_ptr<device::HostMemory> in_, out_;
   std::unique_ptr<device::Buffer> data_, places_, ivs_, keys_;

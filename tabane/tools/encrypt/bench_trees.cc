@@ -1,15 +1,38 @@
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <exception>
 #include <functional>
 #include <iterator>
+#include <optional>
 #include <utility>
 
 #include "tabane/core/error.h"
 #include "tabane/core/file.h"
+#include "tabane/core/temporary_file.h"
 #include "tabane/tools/encrypt/bench_place.h"
 
 namespace tabane::bench {
 namespace {
+
+constexpr std::uint64_t kMiB = std::uint64_t{1} << 20;
+
+// A command that is run when this goes. If it fails, the folder stays; there is nobody to tell.
+class AtEnd {
+ public:
+  explicit AtEnd(Command command) : command_(std::move(command)) {}
+  ~AtEnd() {
+    try {
+      run_command(command_);
+    } catch (const std::exception&) {
+    }
+  }
+  AtEnd(const AtEnd&) = delete;
+  AtEnd& operator=(const AtEnd&) = delete;
+
+ private:
+  Command command_;
+};
 
 // The unmounting program of FUSE 3 or 2.
 std::string fusermount() { return in_path("fusermount3") ? "fusermount3" : "fusermount"; }
@@ -37,16 +60,6 @@ class OtherPrograms {
     make_empty(folder_);
     core::write_file(password_, "example\n");
   }
-  // Unmounts what gocryptfs has mounted.
-  ~OtherPrograms() {
-    if (!mounted_) return;
-    try {
-      run_command({fusermount(), "-u", mount_});
-    } catch (const std::exception&) {  // the folder stays; there is nobody to tell
-    }
-  }
-  OtherPrograms(const OtherPrograms&) = delete;
-  OtherPrograms& operator=(const OtherPrograms&) = delete;
 
   // One age for each file, as many at once as PUs, to a public key.
   Contender age(double target) const {
@@ -129,15 +142,13 @@ class OtherPrograms {
     make_empty(mount_);
     run_command({"gocryptfs", "-q", "-init", "-passfile", password_, store});
     run_command({"gocryptfs", "-q", "-nosyslog", "-passfile", password_, store, mount_});
-    mounted_ = true;
+    unmounted_.emplace(Command{fusermount(), "-u", mount_});
   }
 
   const Workplace& place_;
   fs::path folder_, password_, mount_;
-  bool mounted_ = false;
+  std::optional<AtEnd> unmounted_;  // what gocryptfs has mounted
 };
-
-constexpr std::uint64_t kMiB = std::uint64_t{1} << 20;
 
 void ask_about_large_files(Asking& asking) {
   const std::string name = "100 files of 4 MiB beside other programs, encrypt aes-256-gcm";
@@ -202,7 +213,51 @@ void ask_about_unchanged_trees(Asking& asking) {
   });
 }
 
+Contender copy_to_disk(const Workplace& place, bool sync) {
+  if (!sync) return place.parallel_cp(Direction::encrypt, 0.95);
+  return place.contender("cp -r, then sync of each file",
+                         {"sh", "-c",
+                          fmt::format("cp -r '{0}/.' '{1}' && sync '{1}'/*", place.plain().string(),
+                                      place.out().string())},
+                         0.95);
+}
+
 }  // namespace
+
+void ask_disk(Asking& asking) {
+  constexpr std::uint64_t kFiles = 50;
+  // Four times the files, what a place keeps free, and what the file system needs for itself.
+  constexpr std::uint64_t kDisk = 4 * kFiles * 4 * kMiB + 1536 * kMiB;
+  Panel& panel = asking.panel;
+  const std::string what = fmt::format("{} files of 4 MiB on ext4, encrypt aes-256-gcm", kFiles);
+  const std::string synced = what + ", --fsync";
+  if (!asking.wants_any({what, synced})) return;
+  try {
+    const core::ScratchFolder folder("tabane-bench", panel.settings().directory);
+    const fs::path image = folder / "image", disk = folder / "disk";
+    fs::create_directory(disk);
+    run_command({"truncate", "-s", std::to_string(kDisk), image});
+    run_command({"mkfs.ext4", "-q", "-F", image});
+    run_command({"mount", "-o", "loop", image, disk});
+    const AtEnd unmounted({"umount", disk});
+    Settings settings = panel.settings();
+    settings.directory = disk;
+    Workplace place(settings, asking);
+    const std::string missing = place.missing(kFiles * 4 * kMiB);
+    if (!missing.empty()) throw core::Error(missing);
+    place.fill(0, kFiles, 4 * kMiB);
+    for (const bool sync : {false, true}) {
+      if (!panel.wants(sync ? synced : what)) continue;
+      std::vector<std::string> options{"-q"};
+      if (sync) options.push_back("--fsync");
+      panel.ask(place.question(sync ? synced : what, "B/s",
+                               place.tabane(gcm(), Direction::encrypt, options),
+                               {copy_to_disk(place, sync)}));
+    }
+  } catch (const std::exception& reason) {
+    asking.skip({what, synced}, reason.what());
+  }
+}
 
 void ask_trees(Asking& asking) {
   ask_about_large_files(asking);

@@ -96,10 +96,10 @@ Tried try_endings(const Request& request, const Tree& tree, int root) {
 
 }  // namespace
 
-CbcFormat::CbcFormat(const JobState& job, crypto::Engine engine, std::function<Upcoming()> upcoming)
+CbcFormat::CbcFormat(const JobState& job, std::function<Upcoming()> upcoming)
     : encrypts_(job.request.encrypts()),
       upcoming_(std::move(upcoming)),
-      cipher_(key_of(job.request), engine),
+      cipher_(key_of(job.request), job.engine),
       slice_(std::max(kSliceBytes, kPartBytes / cipher_.lanes())),
       device_(job.device) {
   if (device_ != nullptr) open_slot(key_of(job.request));
@@ -142,7 +142,6 @@ void CbcFormat::open_slot(std::span<const std::byte> key) {
         std::make_unique<crypto::DeviceSlot>(*device_, (device_->chains_per_slot() + 1) * lane);
     slot->set_key(key);
     slot_ = std::move(slot);
-    slot_works_ = true;
   } catch (const device::DeviceError& error) {
     device_->note_failure(error);
   }
@@ -254,24 +253,13 @@ void CbcFormat::encrypt_slices(std::span<OpenFile> files) {
     pieces.push_back({file.slice, file.out, file.bytes, &file.task->iv_});
     at += slot_ ? (file.bytes + 2 * kDeviceGap - 1) / kDeviceGap * kDeviceGap : slice + kLaneGap;
   }
-  encrypt_pieces(pieces);
+  // What the device has not done is still there as it was read.
+  const bool done = slot_ && slot_->attempt([&] { slot_->encrypt(pieces); });
+  if (!done) cipher_.encrypt(pieces);
   for (OpenFile& file : files) {
     if (!file.task->failed()) attempt(file, [&] { write_slice(file); });
     if (file.last) file.task->end_piece();
   }
-}
-
-// What the device has not done is still there as it was read.
-void CbcFormat::encrypt_pieces(std::span<const crypto::ChainPiece> pieces) {
-  if (slot_works_) {
-    try {
-      return slot_->encrypt(pieces);
-    } catch (const device::DeviceError& error) {
-      device_->note_failure(error);
-      slot_works_ = false;
-    }
-  }
-  cipher_.encrypt(pieces);
 }
 
 void CbcFormat::prepare_to_decrypt(CbcTask& task) {

@@ -7,7 +7,6 @@
 #include <cerrno>
 #include <cstring>
 #include <string_view>
-#include <utility>
 
 #include "tabane/core/temporary_file.h"
 
@@ -72,11 +71,6 @@ void JobState::fail(std::uint32_t file, const std::exception& error) {
   failures_.emplace_back(file, std::string(error.what()) + (twice ? ", twice" : ""));
 }
 
-void JobState::note(std::uint32_t file, const Misfit& misfit) {
-  const std::lock_guard lock(mutex_);
-  differences_.emplace_back(file, misfit);
-}
-
 bool JobState::is_leftover(std::uint32_t file, const std::exception& error) const {
   const TreeFile& found = tree.files[file];
   return scan_may_hold_leftovers && dynamic_cast<const DamageError*>(&error) &&
@@ -95,34 +89,12 @@ std::optional<std::uint32_t> JobState::take_changed() {
   return changed_[changed_taken_++];
 }
 
-std::vector<std::pair<std::uint32_t, std::string>> JobState::failures() const {
-  const std::lock_guard lock(mutex_);
-  return failures_;
-}
-
-std::vector<std::pair<std::uint32_t, std::string>> JobState::take_failures() {
-  const std::lock_guard lock(mutex_);
-  return std::exchange(failures_, {});
-}
-
-std::vector<std::pair<std::uint32_t, Misfit>> JobState::take_differences() {
-  const std::lock_guard lock(mutex_);
-  return std::exchange(differences_, {});
-}
-
-namespace {
-
 // Files by other names come in no order, from few directories.
-std::size_t directories_to_keep(const std::optional<Tree>& other_names) {
-  return other_names ? DirectoryOpener::kAll : 2;
-}
-
-}  // namespace
-
 Directories::Directories(const JobState& job)
-    : in(job.trees.in(), job.in_root, false, directories_to_keep(job.trees.as_read)) {
+    : in(job.trees.in(), job.in_root, false, job.trees.as_read ? DirectoryOpener::kAll : 2) {
   if (job.out_root < 0) return;
-  out.emplace(job.trees.out(), job.out_root, true, directories_to_keep(job.trees.as_written));
+  out.emplace(job.trees.out(), job.out_root, true,
+              job.trees.as_written ? DirectoryOpener::kAll : 2);
 }
 
 bool FileTask::start(Directories& directories, const std::function<void()>& prepare) {

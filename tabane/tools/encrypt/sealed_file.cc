@@ -46,9 +46,6 @@ DamageError ChunkGroup::damage_of(std::size_t i) const {
                      sealed_offset() + i * stride());
 }
 
-SealedFormat::SealedFormat(const JobState& job, crypto::Engine engine)
-    : seals_(job.request.encrypts()), cipher_(engine) {}
-
 void SealedFormat::prepare(FileTask& task) {
   auto& sealed = static_cast<SealedTask&>(task);
   seals_ ? prepare_to_seal(sealed) : prepare_to_open(sealed);
