@@ -42,6 +42,7 @@ constexpr std::array<std::uint8_t, 256> make_sub_bytes() {
 }
 constexpr std::array<std::uint8_t, 256> kSubBytes = make_sub_bytes();
 
+// MixColumns of SubBytes of each byte in row 0; for row r the words are rotated left by 8 r bits.
 constexpr std::array<std::uint32_t, 256> make_mixed() {
   std::array<std::uint32_t, 256> table{};
   for (std::size_t i = 0; i < table.size(); ++i) {
@@ -78,8 +79,6 @@ Polynomial times_x(Polynomial a) {
 }  // namespace
 
 RoundKeys::~RoundKeys() { wipe(std::as_writable_bytes(std::span(words))); }
-
-const std::array<std::uint32_t, 256>& mixed_table() { return kMixed; }
 
 RoundKeys expand_key(std::span<const std::byte> key) {
   TABANE_ASSERT(key.size() == 16 || key.size() == 32);
@@ -166,7 +165,7 @@ std::size_t chains_of(unsigned threads) {
 std::unique_ptr<device::Buffer> copy_tables(device::Device& device, const AesVariant& variant) {
   std::vector<std::uint32_t> words;
   for (int row = 0; row < variant.tables; ++row) {
-    for (const std::uint32_t word : mixed_table()) words.push_back(std::rotl(word, 8 * row));
+    for (const std::uint32_t word : kMixed) words.push_back(std::rotl(word, 8 * row));
   }
   auto buffer = device.buffer(words.size() * sizeof words[0]);
   const auto queue = device.queue();
@@ -176,13 +175,6 @@ std::unique_ptr<device::Buffer> copy_tables(device::Device& device, const AesVar
 }
 
 std::size_t round_up(std::size_t n, std::size_t unit) { return (n + unit - 1) / unit * unit; }
-
-double seconds_of(const auto& step) {
-  using Clock = std::chrono::steady_clock;
-  const auto begin = Clock::now();
-  step();
-  return std::chrono::duration<double>(Clock::now() - begin).count();
-}
 
 }  // namespace
 
@@ -301,12 +293,6 @@ void DeviceSlot::prepare(std::span<const ChainPiece> pieces) {
   room_for(ivs_, std::span(chain_ivs_).size_bytes());
 }
 
-void DeviceSlot::send_chains() {
-  queue_->write(*data_, 0, in().first(used_));
-  queue_->write(*places_, 0, std::as_bytes(std::span(chain_places_)));
-  queue_->write(*ivs_, 0, std::as_bytes(std::span(chain_ivs_)));
-}
-
 void DeviceSlot::launch_chains() {
   const std::size_t chains = chain_places_.size();
   chains_->set(0, *data_);
@@ -319,40 +305,29 @@ void DeviceSlot::launch_chains() {
   queue_->launch(*chains_, round_up(chains, group), group);
 }
 
-void DeviceSlot::take_ivs(std::span<const ChainPiece> pieces) {
+void DeviceSlot::encrypt(std::span<const ChainPiece> pieces, Steps* steps) {
+  using Clock = std::chrono::steady_clock;
+  const auto step = [&](double Steps::*seconds, const auto& work) {
+    const auto begin = Clock::now();
+    work();
+    if (!steps) return;
+    queue_->finish();
+    steps->*seconds = std::chrono::duration<double>(Clock::now() - begin).count();
+  };
+  prepare(pieces);
+  if (used_ == 0) return;
+  step(&Steps::to_device_s, [&] {
+    queue_->write(*data_, 0, in().first(used_));
+    queue_->write(*places_, 0, std::as_bytes(std::span(chain_places_)));
+    queue_->write(*ivs_, 0, std::as_bytes(std::span(chain_ivs_)));
+  });
+  step(&Steps::kernel_s, [&] { launch_chains(); });
+  step(&Steps::from_device_s, [&] { queue_->read(*data_, 0, out().first(used_)); });
+  queue_->finish();
   for (const ChainPiece& piece : pieces) {
     if (piece.bytes == 0) continue;
     std::memcpy(piece.iv, piece.out + piece.bytes - kBlockBytes, kBlockBytes);
   }
-}
-
-void DeviceSlot::encrypt(std::span<const ChainPiece> pieces) {
-  prepare(pieces);
-  if (used_ == 0) return;
-  send_chains();
-  launch_chains();
-  queue_->read(*data_, 0, out().first(used_));
-  queue_->finish();
-  take_ivs(pieces);
-}
-
-DeviceSlot::Steps DeviceSlot::encrypt_step_by_step(std::span<const ChainPiece> pieces) {
-  prepare(pieces);
-  Steps steps;
-  steps.to_device_s = seconds_of([&] {
-    send_chains();
-    queue_->finish();
-  });
-  steps.kernel_s = seconds_of([&] {
-    launch_chains();
-    queue_->finish();
-  });
-  steps.from_device_s = seconds_of([&] {
-    queue_->read(*data_, 0, out().first(used_));
-    queue_->finish();
-  });
-  take_ivs(pieces);
-  return steps;
 }
 
 void DeviceSlot::work(std::span<const DeviceFileKey> keys, std::span<const DeviceChunk> chunks,

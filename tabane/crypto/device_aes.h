@@ -32,10 +32,6 @@ struct RoundKeys {
   std::size_t rounds = 0;                      // 10 or 14
 };
 
-// Returns MixColumns of SubBytes of each byte in row 0; for row r rotate the words left by 8 r
-// bits.
-const std::array<std::uint32_t, 256>& mixed_table();
-
 // key: 16 or 32 bytes.
 RoundKeys expand_key(std::span<const std::byte> key);
 
@@ -137,6 +133,19 @@ class DeviceSlot {
   DeviceSlot(const DeviceSlot&) = delete;
   DeviceSlot& operator=(const DeviceSlot&) = delete;
 
+  // Calls work(), which uses the device. Returns false if that fails, which is noted, or has failed
+  // before; the slot is but a buffer then.
+  bool attempt(const auto& work) {
+    if (!works_) return false;
+    try {
+      work();
+    } catch (const device::DeviceError& error) {
+      aes_.note_failure(error);
+      works_ = false;
+    }
+    return works_;
+  }
+
   // Data are put into the input; results appear at the same place in the output.
   std::size_t bytes() const { return bytes_; }  // of each
   std::span<std::byte> in() { return in_->bytes(); }
@@ -144,18 +153,16 @@ class DeviceSlot {
 
   // key: 16 or 32 bytes; to be called before encrypt().
   void set_key(std::span<const std::byte> key);
+  struct Steps {
+    double to_device_s = 0, kernel_s = 0, from_device_s = 0;
+  };
   // Each piece begins at a multiple of a block of in(), and its `out` is the same place of out().
-  void encrypt(std::span<const ChainPiece> pieces);
+  // steps: if not null, each is awaited and measured.
+  void encrypt(std::span<const ChainPiece> pieces, Steps* steps = nullptr);
   // Seals or opens chunks. Behind an opened one its computed tag is written. used: bytes of in()
   // that hold chunks.
   void work(std::span<const DeviceFileKey> keys, std::span<const DeviceChunk> chunks,
             std::size_t used);
-
-  // Encrypts in three steps, each of which is awaited and measured.
-  struct Steps {
-    double to_device_s = 0, kernel_s = 0, from_device_s = 0;
-  };
-  Steps encrypt_step_by_step(std::span<const ChainPiece> pieces);
 
  private:
   struct Place {
@@ -163,13 +170,12 @@ class DeviceSlot {
   };
 
   void prepare(std::span<const ChainPiece> pieces);
-  void send_chains();
   void launch_chains();
-  void take_ivs(std::span<const ChainPiece> pieces);
   device::Buffer& room_for(std::unique_ptr<device::Buffer>& buffer, std::size_t bytes);
 
   DeviceAes& aes_;
   const std::size_t bytes_;
+  bool works_ = true;
   std::unique_ptr<device::Queue> queue_;
   std::unique_ptr<device::HostMemory> in_, out_;
   std::unique_ptr<device::Buffer> data_, places_, ivs_, keys_;

@@ -7,11 +7,11 @@
 #include <algorithm>
 #include <cctype>
 #include <cerrno>
-#include <string_view>
 #include <system_error>
 #include <utility>
 
 #include "tabane/core/error.h"
+#include "tabane/crypto/sha256.h"
 
 namespace tabane::crypto {
 namespace {
@@ -24,38 +24,14 @@ std::span<const std::byte> read_some(const core::Descriptor& file, const std::st
   return buffer.first(core::read_all(file.get(), buffer.data(), buffer.size(), path));
 }
 
-// Returns 16 for what is no digit.
-unsigned digit_value(std::byte b) {
-  const auto c = std::to_integer<unsigned char>(b);
-  if (c >= '0' && c <= '9') return c - '0';
-  if (c >= 'a' && c <= 'f') return c - 'a' + 10;
-  if (c >= 'A' && c <= 'F') return c - 'A' + 10;
-  return 16;
-}
-
-bool is_space(std::byte b) {
-  const auto c = std::to_integer<unsigned char>(b);
-  return c == ' ' || (c >= '\t' && c <= '\r');
-}
-
-// Returns false if `text` is not exactly the hexadecimal digits of key, with white space behind.
-bool decode_hexadecimal(std::span<const std::byte> text, std::span<std::byte> key) {
-  while (!text.empty() && is_space(text.back())) text = text.first(text.size() - 1);
-  if (text.size() != 2 * key.size()) return false;
-  unsigned wrong = 0;
-  for (std::size_t i = 0; i < key.size(); ++i) {
-    const unsigned high = digit_value(text[2 * i]), low = digit_value(text[2 * i + 1]);
-    wrong |= (high | low) & 16;
-    key[i] = static_cast<std::byte>((high << 4 | low) & 255);
-  }
-  return wrong == 0;
+std::string_view without_space_behind(std::string_view text) {
+  return text.substr(0, text.find_last_not_of(" \t\n\v\f\r") + 1);
 }
 
 // Random bytes are not: one key in 10^34 of 32 bytes, one in 10^17 of 16.
-bool is_hexadecimal_text(std::span<const std::byte> text) {
-  while (!text.empty() && is_space(text.back())) text = text.first(text.size() - 1);
-  return !text.empty() &&
-         std::ranges::all_of(text, [](std::byte b) { return digit_value(b) < 16; });
+bool is_hexadecimal_text(std::string_view text) {
+  text = without_space_behind(text);
+  return !text.empty() && text.find_first_not_of("0123456789abcdefABCDEF") == text.npos;
 }
 
 // Whether what is not the name of a file is the text of an identity, a whole file of one, or the
@@ -65,7 +41,7 @@ bool may_be_secret(std::string_view text) {
   constexpr std::size_t kFewDigits = 16;
   const auto is_same = [](unsigned char a, unsigned char b) { return std::tolower(a) == b; };
   if (!std::ranges::search(text, kIdentity, is_same).empty()) return true;
-  return text.size() >= kFewDigits && is_hexadecimal_text(std::as_bytes(std::span(text)));
+  return text.size() >= kFewDigits && is_hexadecimal_text(text);
 }
 
 bool is_zero(std::span<const std::byte> bytes) {
@@ -154,11 +130,12 @@ KeyFile read_key_file(const std::string& path, std::size_t bytes) {
   result.warning = warning_of(file, path);
   LockedBytes<kMostOfKeyFile> buffer;
   const auto content = read_some(file, path, buffer.bytes());
+  const std::string_view text(reinterpret_cast<const char*>(content.data()), content.size());
   const auto key = result.key.bytes().first(bytes);
   if (content.size() == bytes) {
-    if (is_hexadecimal_text(content)) throw_ambiguous(path, bytes);
+    if (is_hexadecimal_text(text)) throw_ambiguous(path, bytes);
     std::ranges::copy(content, key.begin());
-  } else if (!decode_hexadecimal(content, key)) {
+  } else if (!from_hexadecimal(without_space_behind(text), key)) {
     throw core::UsageError(
         "key file {}: {} {} bytes; legal are {} raw bytes, or {} hexadecimal digits "
         "with white space at the end",

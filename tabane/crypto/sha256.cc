@@ -1,6 +1,6 @@
 #include "tabane/crypto/sha256.h"
 
-#include <openssl/crypto.h>
+#include <charconv>
 
 namespace tabane::crypto {
 
@@ -14,10 +14,15 @@ std::string hexadecimal(std::span<const std::byte> bytes) {
   return text;
 }
 
-bool from_hexadecimal(const std::string& digits, std::span<std::byte> bytes) {
-  std::size_t read = 0;
-  return OPENSSL_hexstr2buf_ex(out(bytes), bytes.size(), &read, digits.c_str(), '\0') == 1 &&
-         read == bytes.size() && digits.size() == 2 * read;
+bool from_hexadecimal(std::string_view digits, std::span<std::byte> bytes) {
+  if (digits.size() != 2 * bytes.size()) return false;
+  for (const char* pair = digits.data(); std::byte & b : bytes) {
+    unsigned char value = 0;
+    if (std::from_chars(pair, pair + 2, value, 16).ptr != pair + 2) return false;
+    b = std::byte{value};
+    pair += 2;
+  }
+  return true;
 }
 
 Sha256Sum sha256(std::span<const std::byte> bytes) {

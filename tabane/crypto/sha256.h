@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <span>
 #include <string>
+#include <string_view>
 
 #include "tabane/crypto/openssl.h"
 
@@ -13,7 +14,7 @@ namespace tabane::crypto {
 // Returns two digits for each byte, in lower case.
 std::string hexadecimal(std::span<const std::byte> bytes);
 // Reads such digits, or some in upper case; returns whether they are those of just as many bytes.
-bool from_hexadecimal(const std::string& digits, std::span<std::byte> bytes);
+bool from_hexadecimal(std::string_view digits, std::span<std::byte> bytes);
 
 using Sha256Sum = std::array<std::byte, 32>;
 

@@ -335,11 +335,10 @@ void ask_about_commands(Panel& panel) {
   for (const CipherKind& kind : all_ciphers()) {
     if (kind.name == "aes-256-cbc") continue;
     place.seal_once(kind);
-    Question question{name + " " + kind.name,
-                      "B/s",
-                      place.tabane(kind, Direction::encrypt, {"--engine", "opencl"}),
-                      {}};
-    question.peers = {place.tabane(kind, Direction::encrypt, {"--engine", "auto"})};
+    Question question =
+        place.question(name + " " + kind.name, "B/s",
+                       place.tabane(kind, Direction::encrypt, {"--engine", "opencl"}),
+                       {place.tabane(kind, Direction::encrypt, {"--engine", "auto"})});
     question.peers[0].name = fmt::format("the CPU, {} PUs", pus.size());
     question.peers[0].target = 0;  // reported
     question.peers.push_back({.name = "the bus, both ways at once",
@@ -348,7 +347,6 @@ void ask_about_commands(Panel& panel) {
                               .target = 0,
                               .roof = true,
                               .how = "transfers of 64 MiB of pinned memory"});
-    question.measure = whole_commands(panel.settings());
     panel.ask(question);
   }
 }

@@ -1,12 +1,10 @@
 #include "tabane/tools/encrypt/attributes.h"
 
-#include <sys/stat.h>
 #include <sys/xattr.h>
 
 #include <algorithm>
 #include <cerrno>
 #include <charconv>
-#include <string>
 
 #include "tabane/core/error.h"
 #include "tabane/core/file.h"

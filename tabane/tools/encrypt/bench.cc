@@ -50,11 +50,11 @@ void tell_against_halves(Panel& panel, const std::vector<lab::Comparison>& answe
 
 void ask_large_files(Asking& asking, Workplace& place, const CipherKind& kind, Direction direction,
                      const std::string& name) {
-  Question question{name, "B/s", place.tabane(kind, direction, {}), {}};
-  question.measure = whole_commands(asking.panel.settings());
-  question.peers = {place.parallel_cp(direction, 0.9), place.openssl_enc(kind, direction, 4)};
-  // Without the copying that the summary compares with.
-  question.peers.push_back(place.tabane(kind, direction, {"-q"}));
+  // -q: without the copying that the summary compares with.
+  Question question =
+      place.question(name, "B/s", place.tabane(kind, direction, {}),
+                     {place.parallel_cp(direction, 0.9), place.openssl_enc(kind, direction, 4),
+                      place.tabane(kind, direction, {"-q"})});
   if (direction == Direction::encrypt && kind.chained()) {
     question.peers.push_back(place.tabane(gcm(), direction, {}));
     question.peers.back().name = "tabane --cipher aes-256-gcm";
@@ -101,7 +101,7 @@ void tell_spread(Panel& panel, const std::string& name, const core::Series& seri
 }
 
 void repeat_large_files(Asking& asking, Workplace& place, const std::string& name) {
-  core::MeasureOptions options = whole_commands(asking.panel.settings());
+  core::MeasureOptions options = long_runs(asking.panel.settings(), 11, 5);
   options.confidence_target = 0;
   options.min_epochs = options.max_epochs = asking.panel.settings().quick ? 25 : 100;
   const Contender ours = place.tabane(gcm(), Direction::encrypt, {});
@@ -137,15 +137,10 @@ void ask_about_small_files(Asking& asking) {
     place.fill(100, 200, 1024);
     place.seal(gcm());
     for (const Direction direction : {Direction::encrypt, Direction::decrypt}) {
-      Question question{
-          question_name(what, direction, gcm()), "files/s", place.tabane(gcm(), direction, {}), {}};
-      question.measure = whole_commands(asking.panel.settings());
-      question.peers = {place.cp(direction, 1), place.parallel_cp(direction, 0.8),
-                        place.tabane(gcm(), direction, {"-q"}),
-                        place.tabane(gcm(), direction, {"-t", "1"})};
-      question.ours.amount = static_cast<double>(place.files());
-      for (Contender& peer : question.peers) peer.amount = question.ours.amount;
-      asking.panel.ask(question);
+      asking.panel.ask(place.question(
+          question_name(what, direction, gcm()), "files/s", place.tabane(gcm(), direction, {}),
+          {place.cp(direction, 1), place.parallel_cp(direction, 0.8),
+           place.tabane(gcm(), direction, {"-q"}), place.tabane(gcm(), direction, {"-t", "1"})}));
     }
   });
 }
@@ -158,13 +153,9 @@ void ask_about_one_file(Asking& asking) {
     place.seal(gcm());
     for (const Direction direction : {Direction::encrypt, Direction::decrypt}) {
       Usage ours, cp;
-      Question question{question_name(what, direction, gcm()),
-                        "B/s",
-                        place.tabane(gcm(), direction, {}, &ours),
-                        {}};
-      question.measure = whole_commands(asking.panel.settings());
-      question.peers = {place.cp(direction, 1, &cp),
-                        aes_alone(gcm(), direction, bytes, asking.pool)};
+      const Question question = place.question(
+          question_name(what, direction, gcm()), "B/s", place.tabane(gcm(), direction, {}, &ours),
+          {place.cp(direction, 1, &cp), aes_alone(gcm(), direction, bytes, asking.pool)});
       if (asking.panel.ask(question).empty()) continue;
       const double cores = static_cast<double>(asking.pool.size());
       asking.panel.tell({.question = question.name,

@@ -1,5 +1,3 @@
-#include "tabane/tools/encrypt/bench_memory.h"
-
 #include <openssl/crypto.h>
 #include <openssl/evp.h>
 
@@ -15,6 +13,7 @@
 #include "tabane/crypto/cbc_cipher.h"
 #include "tabane/crypto/chunk_cipher.h"
 #include "tabane/crypto/openssl.h"
+#include "tabane/tools/encrypt/bench_place.h"
 
 namespace tabane::bench {
 namespace {

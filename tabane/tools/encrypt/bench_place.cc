@@ -7,7 +7,6 @@
 #include <atomic>
 #include <cerrno>
 
-#include "bench/command.h"
 #include "tabane/core/error.h"
 #include "tabane/core/file.h"
 #include "tabane/core/units.h"
@@ -54,15 +53,6 @@ std::string verb(Direction direction) {
   return direction == Direction::encrypt ? "encrypt" : "decrypt";
 }
 
-core::MeasureOptions whole_commands(const Settings& settings) {
-  return {.confidence_target = 0.02,
-          .budget_seconds = settings.quick ? 0.5 : 5,
-          .min_epochs = settings.quick ? 6 : 11,
-          .max_epochs = 101,
-          .warmup_epochs = 1,
-          .single_iteration = true};
-}
-
 std::string version_of(const std::string& program) {
   const bool by_word = program == "openssl" || program == "rclone" || program == "restic";
   return version_said_by(program + (by_word ? " version" : " --version"));
@@ -85,7 +75,7 @@ void at_workplace(Asking& asking, const std::vector<std::string>& questions, std
 }
 
 Workplace::Workplace(const Settings& settings, Asking& asking)
-    : program_(settings.program),
+    : settings_(settings),
       pool_(asking.pool),
       total_(asking.total),
       scratch_("tabane-bench", settings.directory),
@@ -102,7 +92,8 @@ Workplace::Workplace(const Settings& settings, Asking& asking)
 }
 
 std::string Workplace::missing(std::uint64_t bytes) const {
-  if (program_.empty()) return "no tabane in the folder above this program (see --program)";
+  if (settings_.program.empty())
+    return "no tabane in the folder above this program (see --program)";
   const std::uint64_t needed = 4 * bytes + kReserve;
   const std::uint64_t free = core::writable_bytes(scratch_.path());
   if (free >= needed) return "";
@@ -128,9 +119,8 @@ void Workplace::fill_one_file(std::uint64_t bytes) {
 }
 
 void Workplace::seal(const CipherKind& kind) {
-  remove_tree(sealed_);
+  seal_once(kind);
   remove_tree(out_);
-  total_ += run_command(tabane_command(kind, Direction::encrypt, plain_, sealed_));
   total_ += run_command(tabane_command(kind, Direction::decrypt, sealed_, out_));
   if (!same(plain_, out_)) {
     throw core::Error("tabane decrypt does not give back what tabane encrypt got: " + kind.name);
@@ -157,8 +147,8 @@ void Workplace::seal_once(const CipherKind& kind) {
 
 Command Workplace::tabane_command(const CipherKind& kind, Direction direction, const fs::path& in,
                                   const fs::path& out) const {
-  Command command{program_,     verb(direction),          in,         out,
-                  "--key-file", key_path(kind.key_bytes), "--cipher", kind.name};
+  Command command{settings_.program, verb(direction),          in,         out,
+                  "--key-file",      key_path(kind.key_bytes), "--cipher", kind.name};
   if (kind.chained()) command.insert(command.end(), {"--iv", kIv});
   return command;
 }
@@ -168,15 +158,18 @@ fs::path Workplace::key_path(std::size_t bytes) const {
 }
 
 Contender Workplace::contender(std::string name, Command command, double target, Usage* own) const {
+  const bool ours = command[0] == settings_.program;
   Contender e{.name = std::move(name), .amount = static_cast<double>(bytes_), .target = target};
-  if (!in_path(command[0]))
-    e.missing = command[0] + " was not found";
+  if (ours || in_path(command[0]))
+    e.how = started_as(command, ours ? "this build" : version_of(program_of(command)));
   else
-    e.how = started_as(command, version_of(program_of(command)));
-  e.work = [command = std::move(command), own](std::uint64_t times) {
+    e.missing = command[0] + " was not found";
+  e.work = [command = std::move(command), own, total = ours ? &total_ : nullptr](auto times) {
     for (; times > 0; --times) {
       const Usage usage = run_command(command);
-      if (own) *own += usage;
+      for (Usage* const sum : {own, total}) {
+        if (sum) *sum += usage;
+      }
     }
   };
   e.before = [out = out_] { make_empty(out); };
@@ -189,44 +182,35 @@ Contender Workplace::tabane(const CipherKind& kind, Direction direction,
   std::string name = "tabane";
   for (const std::string& word : more) name += " " + word;
   command.insert(command.end(), more.begin(), more.end());
-  Contender e = ours(std::move(name), std::move(command), own);
+  Contender e = contender(std::move(name), std::move(command), 0, own);
   e.before = [out = out_] { remove_tree(out); };
   return e;
 }
 
-Contender Workplace::ours(std::string name, Command command, Usage* usage) const {
-  Contender e{.name = std::move(name),
-              .amount = static_cast<double>(bytes_),
-              .target = 0,
-              .how = started_as(command, "this build")};
-  e.work = [command = std::move(command), usage, &total = total_](std::uint64_t times) {
-    for (; times > 0; --times) {
-      const Usage used = run_command(command);
-      total += used;
-      if (usage) *usage += used;
-    }
-  };
-  return e;
-}
-
 Contender Workplace::tabane_one_file(const CipherKind& kind) const {
-  Contender e =
-      ours("tabane", tabane_command(kind, Direction::encrypt, plain_ / names_[0], out_), nullptr);
-  e.before = [out = out_] { make_empty(out); };
-  return e;
+  return contender("tabane", tabane_command(kind, Direction::encrypt, plain_ / names_[0], out_), 0);
 }
 
 Contender Workplace::update(const CipherKind& kind) const {
-  return ours(
-      "tabane encrypt --update",
-      {program_, "encrypt", "--update", plain_, sealed_, "--key-file", key_path(kind.key_bytes)},
-      nullptr);
+  return contender("tabane encrypt --update",
+                   {settings_.program, "encrypt", "--update", plain_, sealed_, "--key-file",
+                    key_path(kind.key_bytes)},
+                   0);
 }
 
 Contender Workplace::quick_verify(const CipherKind& kind) const {
-  return ours("tabane verify --quick",
-              {program_, "verify", "--quick", sealed_, "--key-file", key_path(kind.key_bytes)},
-              nullptr);
+  return contender(
+      "tabane verify --quick",
+      {settings_.program, "verify", "--quick", sealed_, "--key-file", key_path(kind.key_bytes)}, 0);
+}
+
+Question Workplace::question(const std::string& name, const char* unit, Contender ours,
+                             std::vector<Contender> peers) const {
+  Question question{name, unit, std::move(ours), std::move(peers), long_runs(settings_, 11, 5)};
+  if (question.unit != "files/s") return question;
+  question.ours.amount = static_cast<double>(files());
+  for (Contender& peer : question.peers) peer.amount = question.ours.amount;
+  return question;
 }
 
 Contender Workplace::cp(Direction direction, double target, Usage* own) const {

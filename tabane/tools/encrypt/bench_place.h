@@ -1,4 +1,5 @@
-// Files to encrypt and decrypt, and the commands that compete for them.
+// Files to encrypt and decrypt, and the commands that compete for them; and AES of tabane and of
+// OpenSSL on memory, without files: what limits whole commands, and several streams on one core.
 #pragma once
 
 #include <cstdint>
@@ -11,16 +12,33 @@
 #include "bench/scratch.h"
 #include "tabane/core/temporary_file.h"
 #include "tabane/core/threads.h"
-#include "tabane/tools/encrypt/bench_memory.h"
+#include "tabane/tools/encrypt/job.h"
 
 namespace tabane::bench {
 
 using encrypt::Direction;
 
-std::string verb(Direction direction);
+struct CipherKind {
+  encrypt::Cipher cipher;
+  std::string name;     // also after --cipher
+  std::string openssl;  // the option of `openssl enc`; it has no GCM and gets CBC of the same key
+  std::size_t key_bytes = 0;
 
-// How commands are measured that work on a whole tree.
-core::MeasureOptions whole_commands(const Settings& settings);
+  bool chained() const { return cipher != encrypt::Cipher::aes_256_gcm; }
+};
+
+std::vector<CipherKind> all_ciphers();
+CipherKind gcm();
+
+// AES of `bytes` in the pool's caches; the peer of target 0 that tells what AES alone costs.
+// The pool outlives the contender.
+Contender aes_alone(const CipherKind& kind, Direction direction, std::uint64_t bytes,
+                    core::PinnedPool& pool);
+
+// CBC encryption of 16 streams on the PU `pu` against one stream of OpenSSL.
+void ask_streams(Panel& panel, unsigned pu);
+
+std::string verb(Direction direction);
 
 // What the program says of its version.
 std::string version_of(const std::string& program);
@@ -40,8 +58,8 @@ struct Asking {
 // each command, outside its time.
 class Workplace {
  public:
-  // Commands that work in parallel are given as many processes as there are workers. asking:
-  // outlives the place.
+  // Commands that work in parallel are given as many processes as there are workers. Both outlive
+  // the place.
   Workplace(const Settings& settings, Asking& asking);
 
   // Why `bytes` of plain files cannot be worked on here; empty: they can.
@@ -80,6 +98,10 @@ class Workplace {
   // Any program, its output folder made empty before. own: gets what its runs use, if not null.
   Contender contender(std::string name, Command command, double target, Usage* own = nullptr) const;
 
+  // Of rates of bytes, or of files if that is the unit.
+  Question question(const std::string& name, const char* unit, Contender ours,
+                    std::vector<Contender> peers = {}) const;
+
   std::uint64_t bytes() const { return bytes_; }
   std::size_t files() const { return names_.size(); }
   // Below plain().
@@ -101,9 +123,8 @@ class Workplace {
   Command tabane_command(const CipherKind& kind, Direction direction, const fs::path& in,
                          const fs::path& out) const;
   fs::path key_path(std::size_t bytes) const;
-  Contender ours(std::string name, Command command, Usage* usage) const;
 
-  std::string program_;
+  const Settings& settings_;
   core::PinnedPool& pool_;
   Usage& total_;
   core::ScratchFolder scratch_;

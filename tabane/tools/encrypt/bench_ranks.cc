@@ -36,15 +36,9 @@ Contender contender(std::string name, Remote& server, const std::string& verb, d
 
 void ask_one(Panel& panel, const std::string& name, Remote& server, double bytes) {
   if (!panel.wants(name)) return;
-  const bool quick = panel.settings().quick;
   Question question{name, "B/s", contender("tabane, 2 ranks", server, "ranks", bytes), {}};
   question.peers = {contender("tabane, 2 threads", server, "alone", bytes)};
-  question.measure = core::MeasureOptions{.confidence_target = 0.02,
-                                          .budget_seconds = quick ? 1.0 : 10.0,
-                                          .min_epochs = quick ? 6 : 15,
-                                          .max_epochs = 101,
-                                          .warmup_epochs = 1,
-                                          .single_iteration = true};
+  question.measure = long_runs(panel.settings(), 15, 10);
   panel.ask(question);
 }
 

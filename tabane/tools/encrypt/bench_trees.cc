@@ -1,15 +1,38 @@
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <exception>
 #include <functional>
 #include <iterator>
+#include <optional>
 #include <utility>
 
 #include "tabane/core/error.h"
 #include "tabane/core/file.h"
+#include "tabane/core/temporary_file.h"
 #include "tabane/tools/encrypt/bench_place.h"
 
 namespace tabane::bench {
 namespace {
+
+constexpr std::uint64_t kMiB = std::uint64_t{1} << 20;
+
+// A command that is run when this goes. If it fails, the folder stays; there is nobody to tell.
+class AtEnd {
+ public:
+  explicit AtEnd(Command command) : command_(std::move(command)) {}
+  ~AtEnd() {
+    try {
+      run_command(command_);
+    } catch (const std::exception&) {
+    }
+  }
+  AtEnd(const AtEnd&) = delete;
+  AtEnd& operator=(const AtEnd&) = delete;
+
+ private:
+  Command command_;
+};
 
 // The unmounting program of FUSE 3 or 2.
 std::string fusermount() { return in_path("fusermount3") ? "fusermount3" : "fusermount"; }
@@ -37,16 +60,6 @@ class OtherPrograms {
     make_empty(folder_);
     core::write_file(password_, "example\n");
   }
-  // Unmounts what gocryptfs has mounted.
-  ~OtherPrograms() {
-    if (!mounted_) return;
-    try {
-      run_command({fusermount(), "-u", mount_});
-    } catch (const std::exception&) {  // the folder stays; there is nobody to tell
-    }
-  }
-  OtherPrograms(const OtherPrograms&) = delete;
-  OtherPrograms& operator=(const OtherPrograms&) = delete;
 
   // One age for each file, as many at once as PUs, to a public key.
   Contender age(double target) const {
@@ -129,32 +142,24 @@ class OtherPrograms {
     make_empty(mount_);
     run_command({"gocryptfs", "-q", "-init", "-passfile", password_, store});
     run_command({"gocryptfs", "-q", "-nosyslog", "-passfile", password_, store, mount_});
-    mounted_ = true;
+    unmounted_.emplace(Command{fusermount(), "-u", mount_});
   }
 
   const Workplace& place_;
   fs::path folder_, password_, mount_;
-  bool mounted_ = false;
+  std::optional<AtEnd> unmounted_;  // what gocryptfs has mounted
 };
-
-constexpr std::uint64_t kMiB = std::uint64_t{1} << 20;
-
-// Programs that are many times slower tell enough in a few runs.
-core::MeasureOptions few_commands(const Settings& settings) {
-  core::MeasureOptions options = whole_commands(settings);
-  options.min_epochs = settings.quick ? 3 : 7;
-  return options;
-}
 
 void ask_about_large_files(Asking& asking) {
   const std::string name = "100 files of 4 MiB beside other programs, encrypt aes-256-gcm";
   at_workplace(asking, {name}, 2 * 100 * 4 * kMiB, [&](Workplace& place) {
     place.fill(0, 100, 4 * kMiB);
     OtherPrograms programs(place);
-    Question question{name, "B/s", place.tabane(gcm(), Direction::encrypt, {}), {}};
-    question.measure = few_commands(asking.panel.settings());
-    question.peers = {programs.age(2), programs.gocryptfs(3), programs.rclone(3),
-                      programs.restic(3)};
+    Question question = place.question(
+        name, "B/s", place.tabane(gcm(), Direction::encrypt, {}),
+        {programs.age(2), programs.gocryptfs(3), programs.rclone(3), programs.restic(3)});
+    // Programs that are many times slower tell enough in a few runs.
+    question.measure = long_runs(asking.panel.settings(), 7, 5);
     asking.panel.ask(question);
   });
 }
@@ -164,11 +169,9 @@ void ask_about_small_files(Asking& asking) {
   at_workplace(asking, {name}, std::uint64_t{20000} * 2 * 4096, [&](Workplace& place) {
     place.fill(100, 200, 1024);
     OtherPrograms programs(place);
-    Question question{
-        name, "files/s", place.tabane(gcm(), Direction::encrypt, {}), {programs.age(5)}};
-    question.measure = few_commands(asking.panel.settings());
+    Question question = place.question(name, "files/s", place.tabane(gcm(), Direction::encrypt, {}),
+                                       {programs.age(5)});
     question.measure->min_epochs = 3;
-    question.ours.amount = question.peers[0].amount = static_cast<double>(place.files());
     asking.panel.ask(question);
   });
 }
@@ -178,9 +181,8 @@ void ask_about_one_small_file(Asking& asking) {
   at_workplace(asking, {name}, 1024, [&](Workplace& place) {
     place.fill(0, 1, 1024);
     OtherPrograms programs(place);
-    Question question{name, "B/s", place.tabane_one_file(gcm()), {programs.age(1 / 1.5)}};
-    question.measure = whole_commands(asking.panel.settings());
-    asking.panel.ask(question);
+    asking.panel.ask(
+        place.question(name, "B/s", place.tabane_one_file(gcm()), {programs.age(1 / 1.5)}));
   });
 }
 
@@ -188,9 +190,7 @@ void ask_about_one_small_file(Asking& asking) {
 void ask_one(Panel& panel, const Workplace& place, const std::string& name, Contender ours,
              Contender peer) {
   if (!panel.wants(name)) return;
-  Question question{name, "files/s", std::move(ours), {std::move(peer)}};
-  question.measure = whole_commands(panel.settings());
-  question.ours.amount = question.peers[0].amount = static_cast<double>(place.files());
+  Question question = place.question(name, "files/s", std::move(ours), {std::move(peer)});
   question.ours.before = question.peers[0].before = {};
   panel.ask(question);
 }
@@ -213,7 +213,51 @@ void ask_about_unchanged_trees(Asking& asking) {
   });
 }
 
+Contender copy_to_disk(const Workplace& place, bool sync) {
+  if (!sync) return place.parallel_cp(Direction::encrypt, 0.95);
+  return place.contender("cp -r, then sync of each file",
+                         {"sh", "-c",
+                          fmt::format("cp -r '{0}/.' '{1}' && sync '{1}'/*", place.plain().string(),
+                                      place.out().string())},
+                         0.95);
+}
+
 }  // namespace
+
+void ask_disk(Asking& asking) {
+  constexpr std::uint64_t kFiles = 50;
+  // Four times the files, what a place keeps free, and what the file system needs for itself.
+  constexpr std::uint64_t kDisk = 4 * kFiles * 4 * kMiB + 1536 * kMiB;
+  Panel& panel = asking.panel;
+  const std::string what = fmt::format("{} files of 4 MiB on ext4, encrypt aes-256-gcm", kFiles);
+  const std::string synced = what + ", --fsync";
+  if (!asking.wants_any({what, synced})) return;
+  try {
+    const core::ScratchFolder folder("tabane-bench", panel.settings().directory);
+    const fs::path image = folder / "image", disk = folder / "disk";
+    fs::create_directory(disk);
+    run_command({"truncate", "-s", std::to_string(kDisk), image});
+    run_command({"mkfs.ext4", "-q", "-F", image});
+    run_command({"mount", "-o", "loop", image, disk});
+    const AtEnd unmounted({"umount", disk});
+    Settings settings = panel.settings();
+    settings.directory = disk;
+    Workplace place(settings, asking);
+    const std::string missing = place.missing(kFiles * 4 * kMiB);
+    if (!missing.empty()) throw core::Error(missing);
+    place.fill(0, kFiles, 4 * kMiB);
+    for (const bool sync : {false, true}) {
+      if (!panel.wants(sync ? synced : what)) continue;
+      std::vector<std::string> options{"-q"};
+      if (sync) options.push_back("--fsync");
+      panel.ask(place.question(sync ? synced : what, "B/s",
+                               place.tabane(gcm(), Direction::encrypt, options),
+                               {copy_to_disk(place, sync)}));
+    }
+  } catch (const std::exception& reason) {
+    asking.skip({what, synced}, reason.what());
+  }
+}
 
 void ask_trees(Asking& asking) {
   ask_about_large_files(asking);

@@ -3,16 +3,11 @@
 #include <sys/stat.h>
 
 #include <algorithm>
-#include <functional>
 #include <optional>
-#include <span>
 #include <utility>
-#include <vector>
 
 #include "tabane/core/error.h"
 #include "tabane/core/file.h"
-#include "tabane/crypto/cbc_cipher.h"
-#include "tabane/crypto/secret.h"
 
 namespace tabane::encrypt {
 namespace {
@@ -101,10 +96,10 @@ Tried try_endings(const Request& request, const Tree& tree, int root) {
 
 }  // namespace
 
-CbcFormat::CbcFormat(const JobState& job, crypto::Engine engine, std::function<Upcoming()> upcoming)
+CbcFormat::CbcFormat(const JobState& job, std::function<Upcoming()> upcoming)
     : encrypts_(job.request.encrypts()),
       upcoming_(std::move(upcoming)),
-      cipher_(key_of(job.request), engine),
+      cipher_(key_of(job.request), job.engine),
       slice_(std::max(kSliceBytes, kPartBytes / cipher_.lanes())),
       device_(job.device) {
   if (device_ != nullptr) open_slot(key_of(job.request));
@@ -147,7 +142,6 @@ void CbcFormat::open_slot(std::span<const std::byte> key) {
         std::make_unique<crypto::DeviceSlot>(*device_, (device_->chains_per_slot() + 1) * lane);
     slot->set_key(key);
     slot_ = std::move(slot);
-    slot_works_ = true;
   } catch (const device::DeviceError& error) {
     device_->note_failure(error);
   }
@@ -207,9 +201,7 @@ void CbcFormat::read_slice(OpenFile& file, std::size_t slice) {
   const std::uint64_t left = file.left();
   file.bytes = static_cast<std::size_t>(std::min<std::uint64_t>(slice, left));
   file.last = left < slice;  // a full last slice has its padding in a slice of its own
-  if (core::read_all_at(task.in(), file.slice, file.bytes, file.done, task.path()) != file.bytes) {
-    throw ChangedWhileRead();
-  }
+  task.read(file.slice, file.bytes, file.done);
   task.job().bytes_done += file.bytes;
   // What lies between slices goes to a device and back with them.
   std::ranges::copy(task.iv_, file.slice - kBlockBytes);
@@ -261,24 +253,13 @@ void CbcFormat::encrypt_slices(std::span<OpenFile> files) {
     pieces.push_back({file.slice, file.out, file.bytes, &file.task->iv_});
     at += slot_ ? (file.bytes + 2 * kDeviceGap - 1) / kDeviceGap * kDeviceGap : slice + kLaneGap;
   }
-  encrypt_pieces(pieces);
+  // What the device has not done is still there as it was read.
+  const bool done = slot_ && slot_->attempt([&] { slot_->encrypt(pieces); });
+  if (!done) cipher_.encrypt(pieces);
   for (OpenFile& file : files) {
     if (!file.task->failed()) attempt(file, [&] { write_slice(file); });
     if (file.last) file.task->end_piece();
   }
-}
-
-// What the device has not done is still there as it was read.
-void CbcFormat::encrypt_pieces(std::span<const crypto::ChainPiece> pieces) {
-  if (slot_works_) {
-    try {
-      return slot_->encrypt(pieces);
-    } catch (const device::DeviceError& error) {
-      device_->note_failure(error);
-      slot_works_ = false;
-    }
-  }
-  cipher_.encrypt(pieces);
 }
 
 void CbcFormat::prepare_to_decrypt(CbcTask& task) {
@@ -290,9 +271,8 @@ void CbcFormat::prepare_to_decrypt(CbcTask& task) {
   }
   if (stored == 0) {
     task.iv_ = *task.job().request.fixed_iv;
-  } else if (core::read_all_at(task.in(), task.iv_.data(), kBlockBytes, 0, task.path()) !=
-             kBlockBytes) {
-    throw ChangedWhileRead();
+  } else {
+    task.read(task.iv_.data(), kBlockBytes, 0);
   }
   task.bytes_ = bytes - stored;
   if (task.open_output(task.bytes_ - kBlockBytes, task.bytes_ - 1,
@@ -305,10 +285,7 @@ void CbcFormat::decrypt(CbcTask& task, std::uint64_t first, std::uint64_t count)
   const std::uint64_t end = std::min(task.bytes_, first + count);
   crypto::Block iv = task.iv_;
   if (first > 0 && first < end) {
-    const std::uint64_t before = stored_iv_bytes(task) + first - kBlockBytes;
-    if (core::read_all_at(task.in(), iv.data(), kBlockBytes, before, task.path()) != kBlockBytes) {
-      throw ChangedWhileRead();
-    }
+    task.read(iv.data(), kBlockBytes, stored_iv_bytes(task) + first - kBlockBytes);
   }
   buffer_.reserve(kPartBytes);
   for (std::uint64_t at = first; at < end; at += kPartBytes) {
@@ -322,9 +299,7 @@ void CbcFormat::decrypt_group(CbcTask& task, std::uint64_t first, std::size_t by
                               crypto::Block& iv) {
   const std::uint64_t stored = stored_iv_bytes(task);
   std::byte* const group = buffer_.data();
-  if (core::read_all_at(task.in(), group, bytes, stored + first, task.path()) != bytes) {
-    throw ChangedWhileRead();
-  }
+  task.read(group, bytes, stored + first);
   cipher_.decrypt({.in = group, .out = group, .bytes = bytes, .iv = &iv});
   std::size_t plain = bytes;
   if (first + bytes == task.bytes_) {

@@ -7,7 +7,6 @@
 #include <functional>
 #include <memory>
 #include <span>
-#include <string>
 #include <vector>
 
 #include "tabane/crypto/cbc_cipher.h"
@@ -35,9 +34,8 @@ class CbcTask : public FileTask {
 
 class CbcFormat : public Format {
  public:
-  // engine: of the CPU; the job's device encrypts as long as it can. upcoming: asked when
-  // encrypting.
-  CbcFormat(const JobState& job, crypto::Engine engine, std::function<Upcoming()> upcoming);
+  // The job's device encrypts as long as it can. upcoming: asked when encrypting.
+  CbcFormat(const JobState& job, std::function<Upcoming()> upcoming);
 
   void prepare(FileTask& task) override;
   Range cut(const FileTask& task, const Unit& unit, std::uint64_t piece_bytes) const override;
@@ -72,7 +70,6 @@ class CbcFormat : public Format {
   void decrypt(CbcTask& task, std::uint64_t first, std::uint64_t count);
   void open_slot(std::span<const std::byte> key);
   void encrypt_slices(std::span<OpenFile> files);  // one of each, at most lanes() files
-  void encrypt_pieces(std::span<const crypto::ChainPiece> pieces);
   void read_slice(OpenFile& file, std::size_t slice);
   void write_slice(OpenFile& file);
   bool is_encrypted(CbcTask& task, int output);
@@ -87,7 +84,6 @@ class CbcFormat : public Format {
   crypto::PageBuffer buffer_;
   crypto::DeviceAes* device_;
   std::unique_ptr<crypto::DeviceSlot> slot_;  // null: all is done on the CPU
-  bool slot_works_ = false;                   // else it is but a buffer
 };
 
 // Decrypts the last blocks of up to 32 files of the tree. Under the right key the padding of every

@@ -6,12 +6,20 @@
 #include <cstdint>
 #include <functional>
 #include <span>
+#include <vector>
 
 #include "tabane/crypto/chunk_cipher.h"
 #include "tabane/crypto/secret.h"
 #include "tabane/tools/encrypt/sealed_format.h"
 
 namespace tabane::encrypt {
+
+// What stands before the chunks, and their keys.
+struct StreamSeal {
+  std::vector<std::byte> header;
+  FileKeys keys;
+  std::size_t chunk_bytes = 0;
+};
 
 // Memory: one chunk. What `sink` throws comes out of both functions.
 class ChunkWriter {

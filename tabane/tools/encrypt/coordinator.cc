@@ -46,8 +46,7 @@ class UnitLedger : public UnitSource {
  public:
   // mail: to ranks 1, 2 … `ranks` - 1. All live as long as this.
   // silence_limit_s: after which a rank of which nothing is heard is lost; 0: never.
-  UnitLedger(JobState& job, const Plan& plan, crypto::Engine engine, RankMail& mail, int ranks,
-             double silence_limit_s)
+  UnitLedger(JobState& job, const Plan& plan, RankMail& mail, int ranks, double silence_limit_s)
       : job_(job),
         plan_(plan),
         mail_(mail),
@@ -55,7 +54,7 @@ class UnitLedger : public UnitSource {
         queue_(plan.units.size()),
         ranks_(static_cast<std::size_t>(ranks)),
         directories_(job),
-        format_(make_format(job, engine)) {
+        format_(make_format(job)) {
     std::iota(queue_.begin(), queue_.end(), std::size_t{0});
     ranks_[0].left = true;
   }
@@ -161,17 +160,12 @@ class UnitLedger : public UnitSource {
 
   void open(OpenFile& file, const Unit& unit) {
     file.pieces_left = unit.pieces;
-    file.task = started_task(unit);
-    if (!file.task) return;
+    file.task = make_task(job_, unit.first_file, unit.pieces);
+    // Otherwise it is kept, or has failed, which is noted.
+    const bool works = file.task->start(directories_, [&] { format_->prepare(*file.task); });
+    if (!works) return file.task.reset();
     file.joint = file.task->make_joint();
     file.joint.attempt = file.attempt;
-  }
-
-  // Null: the file is kept, or has failed, which is noted.
-  std::shared_ptr<FileTask> started_task(const Unit& unit) {
-    std::shared_ptr<FileTask> task = make_task(job_, unit.first_file, unit.pieces);
-    if (!task->start(directories_, [&] { format_->prepare(*task); })) task.reset();
-    return task;
   }
 
   void end_piece(const Share& share) {
@@ -314,12 +308,11 @@ class UnitLedger : public UnitSource {
 };
 
 // Works until nobody has anything left to do.
-void work_on(JobState& job, const Plan& plan, crypto::Engine engine, const Hooks& hooks,
-             UnitLedger& units) {
+void work_on(JobState& job, const Plan& plan, UnitLedger& units) {
   do {
-    run_job_threads(job, plan, engine, hooks, nullptr, &units);
+    run_job_threads(job, plan, nullptr, &units);
     while (!units.is_over() && (job.stop || !units.has_units())) {
-      if (hooks.stop_requested()) job.stop = true;
+      if (job.hooks.stop_requested()) job.stop = true;
       units.tick();
       std::this_thread::sleep_for(std::chrono::milliseconds(1));
     }
@@ -409,25 +402,25 @@ void Coordinator::send_starts(Start start, const JobState& job) {
 
 void release_workers(comm::Comm& ranks) { Coordinator(&ranks).let_go(); }
 
-void Coordinator::work(JobState& job, const Places& places, const Plan& plan, crypto::Engine engine,
-                       const Hooks& hooks, CopyPairs* copies, JobReport& outcome) {
+void Coordinator::work(JobState& job, const Places& places, const Plan& plan, CopyPairs* copies,
+                       JobReport& outcome) {
   if (mail_) {
-    share_out(job, places, plan, engine, hooks, outcome);
+    share_out(job, places, plan, outcome);
   } else {
-    Crew::work(job, places, plan, engine, hooks, copies, outcome);
+    Crew::work(job, places, plan, copies, outcome);
   }
   outcome.remarks = remarks_;
 }
 
 void Coordinator::share_out(JobState& job, const Places& places, const Plan& plan,
-                            crypto::Engine engine, const Hooks& hooks, JobReport& outcome) {
+                            JobReport& outcome) {
   started_ = true;
   threads_ = plan.options.threads > 0 ? std::vector<unsigned>(hellos_.size(), job.request.threads)
                                       : threads_of(divide_pus(hellos_), plan.threads);
   Plan own = plan;
   own.threads = threads_[0];
   job.spreads_pieces = true;
-  UnitLedger units(job, own, engine, *mail_, comm_->size(), comm::default_silence_limit());
+  UnitLedger units(job, own, *mail_, comm_->size(), comm::default_silence_limit());
   std::optional<core::TemporaryFile> sign;
   try {
     Start start = start_of(job, places, plan);
@@ -439,7 +432,7 @@ void Coordinator::share_out(JobState& job, const Places& places, const Plan& pla
   } catch (const core::LostError& error) {
     units.lose_all(error.what());
   }
-  work_on(job, own, engine, hooks, units);
+  work_on(job, own, units);
   sign.reset();
   remarks_ = units.remarks();
   outcome.lost_ranks = units.lost();

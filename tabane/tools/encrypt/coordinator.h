@@ -28,13 +28,12 @@ class Coordinator : public Crew {
   // These two wait until all have come.
   unsigned processes() override;
   unsigned pus() override;
-  void work(JobState& job, const Places& places, const Plan& plan, crypto::Engine engine,
-            const Hooks& hooks, CopyPairs* copies, JobReport& outcome) override;
+  void work(JobState& job, const Places& places, const Plan& plan, CopyPairs* copies,
+            JobReport& outcome) override;
 
  private:
   void meet();
-  void share_out(JobState& job, const Places& places, const Plan& plan, crypto::Engine engine,
-                 const Hooks& hooks, JobReport& outcome);
+  void share_out(JobState& job, const Places& places, const Plan& plan, JobReport& outcome);
   Start start_of(const JobState& job, const Places& places, const Plan& plan) const;
   void send_starts(Start start, const JobState& job);
 

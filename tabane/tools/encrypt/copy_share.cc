@@ -3,12 +3,12 @@
 #include <fcntl.h>
 
 #include <algorithm>
-#include <array>
 #include <cerrno>
+#include <cmath>
+#include <set>
 
 #include "tabane/core/error.h"
 #include "tabane/core/file.h"
-#include "tabane/crypto/secret.h"
 #include "tabane/tools/encrypt/sealed_format.h"
 
 namespace tabane::encrypt {
@@ -21,12 +21,11 @@ constexpr std::size_t kFewestPairs = 6;
 constexpr std::size_t kParts = 4;
 
 bool cover_the_run(const std::vector<CopyPair>& pairs, double seconds) {
-  std::array<bool, kParts> seen{};
+  std::set<double> seen;
   for (const CopyPair& pair : pairs) {
-    const double part = pair.at / seconds * kParts;
-    seen[static_cast<std::size_t>(std::clamp(part, 0.0, kParts - 1.0))] = true;
+    seen.insert(std::floor(std::clamp(pair.at / seconds * kParts, 0.0, kParts - 1.0)));
   }
-  return std::ranges::all_of(seen, [](bool one) { return one; });
+  return seen.size() == kParts;
 }
 
 bool usable(const CopyPair& pair) {
@@ -67,25 +66,6 @@ std::optional<core::Ratio> share_of_copying(const std::vector<CopyPair>& pairs, 
 bool CopyBudget::allows(double amount) const {
   return copied_amount_ + amount <= kMostAmount * worked_amount_ &&
          copied_seconds_ <= kMostSeconds * worked_seconds_;
-}
-
-void CopyBudget::copied(double seconds, double amount) {
-  copied_seconds_ += seconds;
-  copied_amount_ += amount;
-}
-
-void CopyBudget::worked(double seconds, double amount) {
-  worked_seconds_ += seconds;
-  worked_amount_ += amount;
-}
-
-void CopyPairs::add(const CopyPair& pair) {
-  const std::lock_guard lock(mutex_);
-  pairs_.push_back(pair);
-}
-
-double CopyPairs::now() const {
-  return std::chrono::duration<double>(std::chrono::steady_clock::now() - begin_).count();
 }
 
 CopySampler::CopySampler(const Tree& tree, const Plan& plan, int in_root, int to, CopyPairs& pairs)

@@ -37,8 +37,14 @@ std::optional<core::Ratio> share_of_copying(const std::vector<CopyPair>& pairs, 
 class CopyBudget {
  public:
   bool allows(double amount) const;
-  void worked(double seconds, double amount);
-  void copied(double seconds, double amount);
+  void worked(double seconds, double amount) {
+    worked_seconds_ += seconds;
+    worked_amount_ += amount;
+  }
+  void copied(double seconds, double amount) {
+    copied_seconds_ += seconds;
+    copied_amount_ += amount;
+  }
 
  private:
   double worked_seconds_ = 0, worked_amount_ = 0, copied_seconds_ = 0, copied_amount_ = 0;
@@ -47,9 +53,14 @@ class CopyBudget {
 // The pairs of all threads of a run, which begins now. Thread-safe.
 class CopyPairs {
  public:
-  void add(const CopyPair& pair);
+  void add(const CopyPair& pair) {
+    const std::lock_guard lock(mutex_);
+    pairs_.push_back(pair);
+  }
   const std::vector<CopyPair>& all() const { return pairs_; }  // after the threads have ended
-  double now() const;                                          // seconds since the run began
+  double now() const {                                         // seconds since the run began
+    return std::chrono::duration<double>(std::chrono::steady_clock::now() - begin_).count();
+  }
 
  private:
   std::chrono::steady_clock::time_point begin_ = std::chrono::steady_clock::now();

@@ -7,9 +7,7 @@
 #include <cerrno>
 #include <cstring>
 #include <string_view>
-#include <utility>
 
-#include "tabane/core/file.h"
 #include "tabane/core/temporary_file.h"
 
 namespace tabane::encrypt {
@@ -19,23 +17,6 @@ std::size_t size_of(std::span<const iovec> places) {
   std::size_t size = 0;
   for (const iovec& place : places) size += place.iov_len;
   return size;
-}
-
-// One call does all, or each place gets its own: what is read or written twice is the same.
-std::size_t read_all_into(int fd, std::span<const iovec> places, std::uint64_t offset,
-                          std::string_view what) {
-  const std::size_t wanted = size_of(places);
-  const ssize_t got =
-      preadv(fd, places.data(), static_cast<int>(places.size()), static_cast<off_t>(offset));
-  if (got == static_cast<ssize_t>(wanted)) return wanted;
-  std::size_t total = 0;
-  for (const iovec& place : places) {
-    const std::size_t here =
-        core::read_all_at(fd, place.iov_base, place.iov_len, offset + total, what);
-    total += here;
-    if (here < place.iov_len) break;
-  }
-  return total;
 }
 
 void write_all_from(int fd, std::span<const iovec> places, std::uint64_t offset,
@@ -90,11 +71,6 @@ void JobState::fail(std::uint32_t file, const std::exception& error) {
   failures_.emplace_back(file, std::string(error.what()) + (twice ? ", twice" : ""));
 }
 
-void JobState::note(std::uint32_t file, const Misfit& misfit) {
-  const std::lock_guard lock(mutex_);
-  differences_.emplace_back(file, misfit);
-}
-
 bool JobState::is_leftover(std::uint32_t file, const std::exception& error) const {
   const TreeFile& found = tree.files[file];
   return scan_may_hold_leftovers && dynamic_cast<const DamageError*>(&error) &&
@@ -113,34 +89,12 @@ std::optional<std::uint32_t> JobState::take_changed() {
   return changed_[changed_taken_++];
 }
 
-std::vector<std::pair<std::uint32_t, std::string>> JobState::failures() const {
-  const std::lock_guard lock(mutex_);
-  return failures_;
-}
-
-std::vector<std::pair<std::uint32_t, std::string>> JobState::take_failures() {
-  const std::lock_guard lock(mutex_);
-  return std::exchange(failures_, {});
-}
-
-std::vector<std::pair<std::uint32_t, Misfit>> JobState::take_differences() {
-  const std::lock_guard lock(mutex_);
-  return std::exchange(differences_, {});
-}
-
-namespace {
-
 // Files by other names come in no order, from few directories.
-std::size_t directories_to_keep(const std::optional<Tree>& other_names) {
-  return other_names ? DirectoryOpener::kAll : 2;
-}
-
-}  // namespace
-
 Directories::Directories(const JobState& job)
-    : in(job.trees.in(), job.in_root, false, directories_to_keep(job.trees.as_read)) {
+    : in(job.trees.in(), job.in_root, false, job.trees.as_read ? DirectoryOpener::kAll : 2) {
   if (job.out_root < 0) return;
-  out.emplace(job.trees.out(), job.out_root, true, directories_to_keep(job.trees.as_written));
+  out.emplace(job.trees.out(), job.out_root, true,
+              job.trees.as_written ? DirectoryOpener::kAll : 2);
 }
 
 bool FileTask::start(Directories& directories, const std::function<void()>& prepare) {
@@ -251,8 +205,20 @@ void FileTask::presize(std::uint64_t bytes) const {
   }
 }
 
-std::size_t FileTask::read(std::span<const iovec> places, std::uint64_t offset) const {
-  return read_all_into(in(), places, offset, path());
+void FileTask::read(std::byte* bytes, std::size_t size, std::uint64_t offset) const {
+  if (core::read_all_at(in(), bytes, size, offset, path()) != size) throw ChangedWhileRead();
+}
+
+// One call does all, or each place gets its own, as for writing: what is read or written twice is
+// the same.
+void FileTask::read(std::span<const iovec> places, std::uint64_t offset) const {
+  const ssize_t got =
+      preadv(in(), places.data(), static_cast<int>(places.size()), static_cast<off_t>(offset));
+  if (got == static_cast<ssize_t>(size_of(places))) return;
+  for (const iovec& place : places) {
+    read(static_cast<std::byte*>(place.iov_base), place.iov_len, offset);
+    offset += place.iov_len;
+  }
 }
 
 void FileTask::write(const std::byte* bytes, std::size_t size, std::uint64_t offset) const {

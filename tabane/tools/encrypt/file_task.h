@@ -14,6 +14,7 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "tabane/core/file.h"
@@ -43,6 +44,8 @@ struct JobState {
   const Tree& tree = trees.tree;
   const int in_root, out_root;
   KeyRing& keys;
+  Hooks hooks;
+  crypto::Engine engine = crypto::Engine::openssl;  // of the CPU
   int stream = -1;                      // what a single file is written to in place of a file
   const TreeSeal* seal = nullptr;       // of the sealed files that are written
   crypto::DeviceAes* device = nullptr;  // encrypts beside the CPU; null: there is none
@@ -81,11 +84,25 @@ struct JobState {
   void fail(std::uint32_t file, const std::exception& error);
   // Notes that a file is not what the manifest has or, without one, that it is a leftover.
   // Thread-safe.
-  void note(std::uint32_t file, const Misfit& misfit);
-  std::vector<std::pair<std::uint32_t, std::string>> failures() const;
+  void note(std::uint32_t file, const Misfit& misfit) {
+    const std::lock_guard lock(mutex_);
+    differences_.emplace_back(file, misfit);
+  }
+  template <class What>
+  using OfFiles = std::vector<std::pair<std::uint32_t, What>>;
+  OfFiles<std::string> failures() const {
+    const std::lock_guard lock(mutex_);
+    return failures_;
+  }
   // Return what has been noted since the last call.
-  std::vector<std::pair<std::uint32_t, std::string>> take_failures();
-  std::vector<std::pair<std::uint32_t, Misfit>> take_differences();
+  OfFiles<std::string> take_failures() {
+    const std::lock_guard lock(mutex_);
+    return std::exchange(failures_, {});
+  }
+  OfFiles<Misfit> take_differences() {
+    const std::lock_guard lock(mutex_);
+    return std::exchange(differences_, {});
+  }
 
   // A file that has changed while it was read, to be done once more from its beginning, by whoever
   // takes it. Thread-safe.
@@ -102,8 +119,8 @@ struct JobState {
   mutable std::mutex mutex_;
   std::vector<std::uint32_t> changed_;
   std::size_t changed_taken_ = 0;
-  std::vector<std::pair<std::uint32_t, std::string>> failures_;
-  std::vector<std::pair<std::uint32_t, Misfit>> differences_;
+  OfFiles<std::string> failures_;
+  OfFiles<Misfit> differences_;
 };
 
 struct ChangedWhileRead : std::exception {
@@ -156,9 +173,10 @@ class FileTask {
   bool output_is_current(const SealedState& state) const;
 
   int in() const { return in_.get(); }
-  // Fills the places one after the other until they are full or the file ends; returns what was
-  // read. throws: core::SystemError.
-  std::size_t read(std::span<const iovec> places, std::uint64_t offset) const;
+  // Fill the bytes, or the places one after the other. throw: core::SystemError; ChangedWhileRead
+  // if the file ends before.
+  void read(std::byte* bytes, std::size_t size, std::uint64_t offset) const;
+  void read(std::span<const iovec> places, std::uint64_t offset) const;
   bool writes() const { return output_fd() >= 0 || job_.stream >= 0; }  // not: verifying
   // Write to the output; to a stream in the order of the offsets. throw: core::SystemError.
   void write(const std::byte* bytes, std::size_t size, std::uint64_t offset) const;
@@ -241,10 +259,9 @@ class Format {
 
 // The task of a file that is done in so many pieces.
 std::shared_ptr<FileTask> make_task(JobState& job, std::uint32_t file, std::uint32_t pieces);
-// engine: of the CPU; the job's device goes first. upcoming: asked by what encrypts with CBC.
+// The job's device goes first. upcoming: asked by what encrypts with CBC.
 std::unique_ptr<Format> make_format(
-    JobState& job, crypto::Engine engine,
-    std::function<Upcoming()> upcoming = [] { return Upcoming{}; });
+    JobState& job, std::function<Upcoming()> upcoming = [] { return Upcoming{}; });
 
 // The part of a sequence of `total` steps that a unit does, if a step is `step` bytes of the input.
 Range range_of(const Unit& unit, std::uint64_t piece_bytes, std::uint64_t step,

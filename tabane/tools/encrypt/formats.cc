@@ -27,9 +27,9 @@ std::size_t place_after(std::size_t used, const ChunkGroup& group) {
 
 class DeviceFormat : public SealedFormat {
  public:
-  // engine: of the CPU, for what the device does not do. throws: device::DeviceError.
-  DeviceFormat(const JobState& job, crypto::Engine engine)
-      : SealedFormat(job, engine), aes_(*job.device), slot_(aes_, kSlotBytes) {}
+  // throws: device::DeviceError.
+  explicit DeviceFormat(const JobState& job)
+      : SealedFormat(job), aes_(*job.device), slot_(aes_, kSlotBytes) {}
 
   // Pieces end as soon as their chunks are written, which is later.
   void work(const std::shared_ptr<FileTask>& task, const Range& range) override {
@@ -114,17 +114,8 @@ class DeviceFormat : public SealedFormat {
   // What the device has not done is still there as it was read.
   void work_on_all() {
     fits_.assign(chunks_.size(), true);
-    if (slot_works_) {
-      try {
-        slot_.work(keys_, chunks_, used_);
-        if (!seals_) check_tags();
-        return;
-      } catch (const device::DeviceError& error) {
-        aes_.note_failure(error);
-        slot_works_ = false;
-      }
-    }
-    work_on_cpu();
+    if (!slot_.attempt([&] { slot_.work(keys_, chunks_, used_); })) return work_on_cpu();
+    if (!seals_) check_tags();
   }
 
   void check_tags() {
@@ -156,8 +147,7 @@ class DeviceFormat : public SealedFormat {
 
   crypto::DeviceAes& aes_;
   crypto::DeviceSlot slot_;
-  bool slot_works_ = true;  // else it is but a buffer
-  std::size_t used_ = 0;    // bytes of the slot
+  std::size_t used_ = 0;  // bytes of the slot
   std::vector<Placed> placed_;
   std::vector<crypto::DeviceFileKey> keys_;
   std::vector<crypto::DeviceChunk> chunks_;
@@ -171,19 +161,16 @@ std::shared_ptr<FileTask> make_task(JobState& job, std::uint32_t file, std::uint
   return std::make_shared<CbcTask>(job, file, pieces);
 }
 
-std::unique_ptr<Format> make_format(JobState& job, crypto::Engine engine,
-                                    std::function<Upcoming()> upcoming) {
-  if (!job.request.is_sealed()) {
-    return std::make_unique<CbcFormat>(job, engine, std::move(upcoming));
-  }
+std::unique_ptr<Format> make_format(JobState& job, std::function<Upcoming()> upcoming) {
+  if (!job.request.is_sealed()) return std::make_unique<CbcFormat>(job, std::move(upcoming));
   if (job.device != nullptr) {
     try {
-      return std::make_unique<DeviceFormat>(job, engine);
+      return std::make_unique<DeviceFormat>(job);
     } catch (const device::DeviceError& error) {  // it has no room for this thread
       job.device->note_failure(error);
     }
   }
-  return std::make_unique<SealedFormat>(job, engine);
+  return std::make_unique<SealedFormat>(job);
 }
 
 }  // namespace tabane::encrypt

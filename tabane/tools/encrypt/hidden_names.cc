@@ -5,11 +5,8 @@
 #include <algorithm>
 #include <atomic>
 #include <chrono>
-#include <cstdint>
-#include <limits>
-#include <optional>
+#include <numeric>
 #include <span>
-#include <string_view>
 #include <utility>
 
 #include "tabane/core/threads.h"
@@ -19,8 +16,6 @@
 
 namespace tabane::encrypt {
 namespace {
-
-constexpr std::uint32_t kNone = std::numeric_limits<std::uint32_t>::max();
 
 // The mark of a tree that hides names, which a job that goes on keeps to.
 constexpr const char* kHidesNames = ".tabane/hidden-names";
@@ -68,22 +63,17 @@ class StoredFiles {
       if (!named_[i]) paths.push_back(stored_.path(stored_.files[i]));
     }
     for (const TreeLink& link : stored_.links) paths.push_back(stored_.path(link));
-    add_directories(paths);
+    for (std::uint32_t i = 1; i < stored_.directories.size(); ++i) {
+      const std::string path = stored_.path(i);
+      // Those that files lie in stay behind when the last one goes.
+      const bool holds_files =
+          path.size() == 2 && path.find_first_not_of("0123456789abcdef") == path.npos;
+      if (!holds_files && path != kOwnDirectory) paths.push_back(path);
+    }
     return paths;
   }
 
  private:
-  // Those that files lie in stay behind when the last one goes.
-  void add_directories(std::vector<std::string>& paths) const {
-    const auto is_digit = [](char c) { return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'f'); };
-    for (std::uint32_t i = 1; i < stored_.directories.size(); ++i) {
-      const std::string path = stored_.path(i);
-      const bool own =
-          path == kOwnDirectory || (path.size() == 2 && std::ranges::all_of(path, is_digit));
-      if (!own) paths.push_back(path);
-    }
-  }
-
   using Found = std::pair<StoredName, std::uint32_t>;
 
   const Tree& stored_;
@@ -144,24 +134,16 @@ class Builder {
 
   // A scan numbers the children of a directory one after the other when it enters it.
   void renumber() {
-    const std::size_t count = tree_.directories.size();
-    std::vector<std::uint32_t> first_child(count, kNone), next(count, kNone), number(count, 0);
-    for (std::size_t i = count; i-- > 1;) {
-      const std::uint32_t parent = tree_.directories[i].parent;
-      next[i] = first_child[parent];
-      first_child[parent] = static_cast<std::uint32_t>(i);
+    const GrowingArray<TreeDirectory> old = std::move(tree_.directories);
+    std::vector<std::uint32_t> order(old.size()), number(old.size());
+    std::iota(order.begin(), order.end(), 0);
+    std::stable_sort(order.begin() + 1, order.end(), [&](std::uint32_t a, std::uint32_t b) {
+      return old[a].parent < old[b].parent;
+    });
+    for (std::uint32_t i = 0; i < order.size(); ++i) number[order[i]] = i;
+    for (const std::uint32_t i : order) {
+      tree_.directories.push_back({number[old[i].parent], old[i].name_at});
     }
-    std::uint32_t used = 1;
-    for (std::size_t i = 0; i < count; ++i) {
-      for (std::uint32_t child = first_child[i]; child != kNone; child = next[child]) {
-        number[child] = used++;
-      }
-    }
-    std::vector<TreeDirectory> numbered(count);
-    for (std::size_t i = 0; i < count; ++i) {
-      numbered[number[i]] = {number[tree_.directories[i].parent], tree_.directories[i].name_at};
-    }
-    std::ranges::copy(numbered, tree_.directories.begin());
     for (TreeFile& file : tree_.files) file.directory = number[file.directory];
   }
 
@@ -267,22 +249,10 @@ OutputNames::OutputNames(const Request& request, const Tree& plain, int out, int
   hides_ ? make_mark(home, kHidesNames) : remove_own_file(home, kHidesNames);
 }
 
-void OutputNames::keep(std::uint32_t file, const ManifestEntry& listed) {
-  if (hides_) names_[file] = listed.stored_name;
-}
-
-void OutputNames::forget() {
-  if (hides_) names_.assign(plain_.files.size(), {});
-}
-
 void OutputNames::complete(Trees& trees, const TreeSeal& seal, unsigned threads) {
   if (!hides_) return;
   encrypt::complete(names_, plain_, seal, threads);
   trees.as_written = stored_tree(names_);
-}
-
-void OutputNames::tell(std::uint32_t file, ManifestEntry& entry) const {
-  if (hides_) entry.stored_name = names_[file];
 }
 
 std::optional<Stray> OutputNames::place_of(const ManifestEntry& gone) const {

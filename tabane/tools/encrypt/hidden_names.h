@@ -54,14 +54,18 @@ class OutputNames {
               const TreeManifest* old);
 
   // Keeps the name that a manifest has for a file; forgets all that were kept.
-  void keep(std::uint32_t file, const ManifestEntry& listed);
-  void forget();
+  void keep(std::uint32_t file, const ManifestEntry& listed) {
+    if (hides_) names_[file] = listed.stored_name;
+  }
+  void forget() { names_.assign(hides_ ? plain_.files.size() : 0, {}); }
   // Fills in what the tree is written as; finds the names that were not kept, in so many threads.
   void complete(Trees& trees, const TreeSeal& seal, unsigned threads);
 
   // After complete(): has the manifest say what a file is called.
   void tell(ManifestHead& head) const { head.hidden_names = hides_; }
-  void tell(std::uint32_t file, ManifestEntry& entry) const;
+  void tell(std::uint32_t file, ManifestEntry& entry) const {
+    if (hides_) entry.stored_name = names_[file];
+  }
 
   // What there may be in OUT of an entry that the plain tree does not have any more.
   std::optional<Stray> place_of(const ManifestEntry& gone) const;

@@ -59,7 +59,7 @@ class HiddenNames : public SealsATree {
         seal_of_files(scan(there.get(), {}, Temporaries::take, true), there.get(), keys);
     const auto manifest = TreeManifest::open(there.get(), keys);
     const auto home = std::make_shared<core::Descriptor>(open_home(there.get(), false));
-    ManifestFileWriter writer(home, seal_of_manifest(*seal), manifest->head());
+    ManifestFileWriter writer(home, fresh_seal(*seal, Content::manifest), manifest->head());
     manifest->for_each([&](ManifestEntry entry) {
       for (const std::string& path : paths) {
         if (entry.path == path || entry.path.starts_with(path + "/")) {

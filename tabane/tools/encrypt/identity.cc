@@ -40,21 +40,16 @@ std::string_view trimmed(std::string_view line) {
   return line.substr(first, line.find_last_not_of(kSpace) - first + 1);
 }
 
-// The content of a file of keys, wiped when it goes.
-struct Lines {
-  std::vector<char> text;
-  ~Lines() { crypto::wipe(std::as_writable_bytes(std::span(text))); }
-};
-
 // Calls take(line) for the lines that are neither empty nor comments. take: throws UsageError.
 void read_lines(const core::Descriptor& file, const std::string& path,
                 const std::function<void(std::string_view)>& take) {
-  Lines lines{std::vector<char>(kMostOfFile + 1)};
-  const std::size_t size = core::read_all(file.get(), lines.text.data(), lines.text.size(), path);
+  crypto::LockedMemory memory(kMostOfFile + 1);
+  const std::span<std::byte> bytes = memory.bytes();
+  const std::size_t size = core::read_all(file.get(), bytes.data(), bytes.size(), path);
   if (size > kMostOfFile) {
     throw core::UsageError("{}: larger than {} KiB", path, kMostOfFile >> 10);
   }
-  std::string_view rest(lines.text.data(), size);
+  std::string_view rest(reinterpret_cast<const char*>(bytes.data()), size);
   for (int number = 1; !rest.empty(); ++number) {
     const std::size_t end = std::min(rest.find('\n'), rest.size());
     const std::string_view line = trimmed(rest.substr(0, end));

@@ -10,7 +10,6 @@
 #include <array>
 #include <span>
 #include <string>
-#include <vector>
 
 #include "tabane/tools/encrypt/hidden_names.h"
 #include "tabane/tools/encrypt/key_proof.h"
@@ -166,8 +165,9 @@ std::unique_ptr<TreeManifest> manifest_of_input(const Request& request, Places& 
   }
 }
 
-std::vector<Failure> list_manifest(const Request& request, const Hooks& hooks,
-                                   const ManifestVisitor& visitor) {
+std::vector<Failure> list_manifest(
+    const Request& request, const Hooks& hooks,
+    const std::function<void(const ManifestSummary&, const ManifestEntry&)>& each) {
   check(request);
   if (!request.is_sealed()) throw core::UsageError("--list takes a tree of aes-256-gcm");
   const Places places = look_at_root(request);
@@ -189,11 +189,8 @@ std::vector<Failure> list_manifest(const Request& request, const Hooks& hooks,
     all.head = manifest->head();
     all.root = manifest->root();
     require_root(request, all.root);
-    visitor.begin(all);
     manifest->for_each([&](const ManifestEntry& entry) {
-      if (request.selection.takes(entry.path, entry.kind == EntryKind::directory)) {
-        visitor.entry(entry);
-      }
+      if (request.selection.takes(entry.path, entry.kind == EntryKind::directory)) each(all, entry);
     });
   } catch (const DamageError& error) {
     throw_with_advice(error);

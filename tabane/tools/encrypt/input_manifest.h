@@ -31,15 +31,12 @@ struct ManifestSummary {
   std::uint64_t largest = 0;  // bytes of the largest plain file
 };
 
-struct ManifestVisitor {
-  std::function<void(const ManifestSummary&)> begin;
-  std::function<void(const ManifestEntry&)> entry;
-};
-
-// Hands over what the request takes of a manifest, entry by entry, when all of it is proved; looks
-// at no file. Returns what is wrong with the file of keys. throws: as run_job() that verifies.
-std::vector<Failure> list_manifest(const Request& request, const Hooks& hooks,
-                                   const ManifestVisitor& visitor);
+// Hands over what the request takes of a manifest, entry by entry from the root on, when all of it
+// is proved; looks at no file. Returns what is wrong with the file of keys. throws: as run_job()
+// that verifies.
+std::vector<Failure> list_manifest(
+    const Request& request, const Hooks& hooks,
+    const std::function<void(const ManifestSummary&, const ManifestEntry&)>& each);
 
 // Does a step of opening the tree that is decrypted or verified. throws: what the step throws, or
 // core::Error if it may have failed because another job is changing the tree.

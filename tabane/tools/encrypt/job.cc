@@ -25,7 +25,6 @@
 #include "tabane/tools/encrypt/places.h"
 #include "tabane/tools/encrypt/plan.h"
 #include "tabane/tools/encrypt/run_keys.h"
-#include "tabane/tools/encrypt/stream_job.h"
 #include "tabane/tools/encrypt/threads.h"
 #include "tabane/tools/encrypt/tree.h"
 #include "tabane/tools/encrypt/tree_home.h"
@@ -241,6 +240,8 @@ class FilesJob {
 
   void make_state() {
     job_.emplace(request_, trees_, in_root_, out_root_.get(), keys_);
+    job_->hooks = hooks_;
+    job_->engine = engine_;
     job_->stream = stream_.get();
     job_->modes = {.opens = request_.direction == Direction::decrypt,
                    .authenticated = manifest_ != nullptr,
@@ -267,7 +268,7 @@ class FilesJob {
             : out < 0 ? seal_of_new_tree(request_, keys_)
                       : seal_for_file(request_, trees_.out(), out, keys_);
     job_->seal = &seal_;
-    if (is_tree_) sealed_.emplace(*job_, hooks_, plan_.threads);
+    if (is_tree_) sealed_.emplace(*job_, plan_.threads);
   }
 
   void remove_leftovers() {
@@ -287,7 +288,7 @@ class FilesJob {
   void work() {
     CopyPairs copies;
     const bool compares = out_root_.valid() && request_.measure_copy && !device_;
-    crew_.work(*job_, places_, plan_, engine_, hooks_, compares ? &copies : nullptr, outcome_);
+    crew_.work(*job_, places_, plan_, compares ? &copies : nullptr, outcome_);
     if (lock_ && !outcome_.remarks.empty()) {
       remove_leftovers_of(trees_.out(), out_root_.get());  // of who was lost
     }

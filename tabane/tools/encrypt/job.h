@@ -6,6 +6,7 @@
 namespace tabane::encrypt {
 
 class Crew;
+struct Places;
 
 // Refuses what run_job() would refuse before it needs the key; writes nothing. throws: as
 // run_job().
@@ -22,5 +23,14 @@ void check_job(const Request& request);
 // help, its part is done all the same.
 JobReport run_job(const Request& request, const Hooks& hooks, Crew& crew);
 JobReport run_job(const Request& request, const Hooks& hooks = {});
+
+// Seals, opens or verifies standard input, one chunk after the other, by one thread. A file as
+// output appears complete or not at all; a stream gets each chunk once it is authenticated. What is
+// wrong with a chunk, or that the last one is missing, is a failure in the outcome. No
+// JobReport::complete: the job was asked to stop. throws: core::Error if the header or the key does
+// not fit, before anything is written; core::SystemError if the input cannot be read or the output
+// written. memory: a few chunks.
+JobReport run_stream(const Request& request, const Places& places, crypto::Engine engine,
+                     const Hooks& hooks);
 
 }  // namespace tabane::encrypt

@@ -78,7 +78,7 @@ TEST(Threads, HoldNoCopyingAgainstWhatIsSkipped) {
   std::atomic<int> skipped = 0;
   job.is_done_without_work = [&](Directories&, std::uint32_t) { return ++skipped > 0; };
   CopyPairs copies;
-  run_job_threads(job, make_plan(trees.tree, {.threads = 1}), crypto::Engine::openssl, {}, &copies);
+  run_job_threads(job, make_plan(trees.tree, {.threads = 1}), &copies);
   EXPECT_EQ(skipped, 4096);
   EXPECT_TRUE(copies.all().empty());
 }

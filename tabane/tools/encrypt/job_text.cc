@@ -415,32 +415,33 @@ std::string mode_text(const ManifestEntry& entry) {
 
 }  // namespace
 
-std::string listing_line(const ManifestEntry& entry, int digits) {
+std::string listing_line(const ManifestSummary& all, const ManifestEntry& entry) {
   const bool is_file = entry.kind == EntryKind::file;
   const bool is_link = entry.kind == EntryKind::link;
   return fmt::format("{} {:>{}}  {}  {}{}{}\n", mode_text(entry),
-                     is_file ? std::to_string(entry.sealed.bytes) : "-", digits,
-                     time_text(entry.seconds), entry.path.empty() ? "." : printable(entry.path),
+                     is_file ? std::to_string(entry.sealed.bytes) : "-",
+                     fmt::formatted_size("{}", all.largest), time_text(entry.seconds),
+                     entry.path.empty() ? "." : printable(entry.path),
                      is_link                 ? " -> "
                      : entry.same_as.empty() ? ""
                                              : " link to ",
                      printable(is_link ? entry.target : entry.same_as));
 }
 
-std::string listing_head(const ManifestSummary& manifest) {
-  const lab::Json head = {{"schema_version", 1},
-                          {"kind", "list"},
-                          {"tabane_version", lab::version()},
-                          {"root", crypto::hexadecimal(manifest.root)},
-                          {"tree_id", crypto::hexadecimal(manifest.head.tree_id)},
-                          {"generation", manifest.head.generation},
-                          {"hidden_names", manifest.head.hidden_names}};
-  std::string text = head.dump(1);
-  text.resize(text.size() - 2);  // the end of the line, and of the object
-  return text + ",\n \"entries\": [\n";
-}
-
-std::string listing_entry(const ManifestEntry& entry, bool first) {
+std::string listing_json(const ManifestSummary& all, const ManifestEntry& entry, bool first) {
+  std::string before = ",\n";
+  if (first) {
+    const lab::Json head = {{"schema_version", 1},
+                            {"kind", "list"},
+                            {"tabane_version", lab::version()},
+                            {"root", crypto::hexadecimal(all.root)},
+                            {"tree_id", crypto::hexadecimal(all.head.tree_id)},
+                            {"generation", all.head.generation},
+                            {"hidden_names", all.head.hidden_names}};
+    before = head.dump(1);
+    before.resize(before.size() - 2);  // the end of the line, and of the object
+    before += ",\n \"entries\": [\n";
+  }
   lab::Json json = {{"kind", nth(entry.kind, {"", "directory", "file", "link"})}};
   json.update(path_json("path", entry.path));
   json.update({{"mode", fmt::format("{:04o}", entry.mode)},
@@ -450,9 +451,7 @@ std::string listing_entry(const ManifestEntry& entry, bool first) {
   json.update(path_json("target", entry.target, entry.kind == EntryKind::link));
   json.update(path_json("same_as", entry.same_as, !entry.same_as.empty()));
   json.update({{"sparse", entry.sparse}, {"attributes", entry.attributes.size()}});
-  return (first ? "  " : ",\n  ") + json.dump();
+  return before + "  " + json.dump();
 }
-
-std::string listing_end() { return "\n ]\n}\n"; }
 
 }  // namespace tabane::program

@@ -47,12 +47,11 @@ std::string trace_text(const encrypt::Trace& trace);
 
 lab::Json to_json(const encrypt::Request& request, const encrypt::JobReport& outcome);
 
-// An entry of a manifest as a line of ls -l; safe to print on a terminal. digits: of the longest
-// size.
-std::string listing_line(const encrypt::ManifestEntry& entry, int digits);
-// A manifest as JSON: its head, an entry, and its end. first: no entry was before this one.
-std::string listing_head(const encrypt::ManifestSummary& manifest);
-std::string listing_entry(const encrypt::ManifestEntry& entry, bool first);
-std::string listing_end();
+// An entry of a manifest as a line of ls -l; safe to print on a terminal.
+std::string listing_line(const encrypt::ManifestSummary& all, const encrypt::ManifestEntry& entry);
+// The same as JSON, which kListingEnd ends. first: no entry was before this one.
+std::string listing_json(const encrypt::ManifestSummary& all, const encrypt::ManifestEntry& entry,
+                         bool first);
+inline constexpr const char* kListingEnd = "\n ]\n}\n";
 
 }  // namespace tabane::program

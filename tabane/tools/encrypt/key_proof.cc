@@ -7,7 +7,6 @@
 #include <utility>
 
 #include "tabane/core/file.h"
-#include "tabane/tools/encrypt/tree.h"
 #include "tabane/tools/encrypt/tree_home.h"
 
 namespace tabane::encrypt {
@@ -60,7 +59,7 @@ std::optional<FoundHeader> header_there(int directory, const char* name) {
 }
 
 std::optional<FoundHeader> manifest_there(int root) {
-  const core::Descriptor file = open_own_file(root, kManifestPath, kManifestPath);
+  const core::Descriptor file = open_own_file(root, kManifestPath);
   return file.valid() ? std::optional(header_of(file.get(), kManifestPath)) : std::nullopt;
 }
 

@@ -8,10 +8,7 @@
 #include <future>
 #include <iterator>
 #include <limits>
-#include <memory>
 #include <thread>
-#include <utility>
-#include <vector>
 
 #include "tabane/crypto/openssl.h"
 
@@ -160,16 +157,6 @@ std::optional<TreeKey> KeyRing::open(const TreeId& tree, std::span<const Slot> s
   if (!trials && !here.skipped.empty()) throw DamageError(here.skipped.front(), kSlotsAt);
   if (trials) *trials = std::move(here);
   return std::nullopt;
-}
-
-void KeyRing::set_tree(const TreeId& tree, TreeKey key) {
-  home_ = tree;
-  home_key_ = std::make_shared<const TreeKey>(std::move(key));
-}
-
-void KeyRing::set_expected(const TreeId& tree, std::string expected) {
-  home_ = tree;
-  home_expected_ = std::move(expected);
 }
 
 // Each table of slots is opened once, whether a key fits it or not.

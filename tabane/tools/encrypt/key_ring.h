@@ -94,14 +94,20 @@ class KeyRing {
 
   // Tries this key first for all files of the tree, before their own slots. To be called before
   // other threads use the ring, as is the next.
-  void set_tree(const TreeId& tree, TreeKey key);
+  void set_tree(const TreeId& tree, TreeKey key) {
+    home_ = tree;
+    home_key_ = std::make_shared<const TreeKey>(std::move(key));
+  }
 
   // What set_tree() was given; null: nothing.
   const TreeKey* tree_key() const { return home_key_ ? &*home_key_ : nullptr; }
   const TreeId& tree() const { return home_; }
 
   // Says of files of the tree that do not open that they are sealed for these.
-  void set_expected(const TreeId& tree, std::string expected);
+  void set_expected(const TreeId& tree, std::string expected) {
+    home_ = tree;
+    home_expected_ = std::move(expected);
+  }
 
   // Returns the keys of a file by its header, which `encoded` begins with. Thread-safe, but for a
   // manifest: once its keys are given, files have to be of the same tree's key, and so of

@@ -7,7 +7,6 @@
 #include <string_view>
 #include <utility>
 
-#include "tabane/crypto/key_derivation.h"
 #include "tabane/crypto/openssl.h"
 #include "tabane/crypto/secret.h"
 #include "tabane/crypto/sha256.h"
@@ -15,65 +14,54 @@
 namespace tabane::encrypt {
 namespace {
 
+using Bytes = std::vector<std::byte>;
+
 constexpr int kTag = 16;
 constexpr std::array<std::byte, 12> kNonce{};
 
-// A context that has the key, the nonce and the fields. encrypts: 1 or 0.
-crypto::CipherContext begin_wrapping(const crypto::SecretBytes<32>& wrapping,
-                                     std::span<const std::byte> public_fields, int encrypts) {
-  crypto::CipherContext context(EVP_CIPHER_CTX_new());
+// Encrypts a key and writes the tag, or decrypts it and returns whether the tag fits.
+// public_fields: authenticated, not hidden.
+bool wrap(bool encrypts, const crypto::SecretBytes<32>& wrapping,
+          std::span<const std::byte> public_fields, std::span<const std::byte> in,
+          std::span<std::byte> out, std::byte* tag) {
+  const crypto::CipherContext context(EVP_CIPHER_CTX_new());
+  EVP_CIPHER_CTX* const c = context.get();
   int done = 0;
   crypto::require(
-      context &&
-          EVP_CipherInit_ex2(context.get(), EVP_aes_256_gcm(), crypto::in(wrapping.bytes()),
-                             crypto::in(kNonce), encrypts, nullptr) == 1 &&
-          EVP_CipherUpdate(context.get(), nullptr, &done, crypto::in(public_fields),
-                           static_cast<int>(public_fields.size())) == 1,
+      c &&
+          EVP_CipherInit_ex2(c, EVP_aes_256_gcm(), crypto::in(wrapping.bytes()), crypto::in(kNonce),
+                             encrypts, nullptr) == 1 &&
+          EVP_CipherUpdate(c, nullptr, &done, crypto::in(public_fields),
+                           static_cast<int>(public_fields.size())) == 1 &&
+          EVP_CipherUpdate(c, crypto::out(out), &done, crypto::in(in), kTreeKeyBytes) == 1 &&
+          (encrypts || EVP_CIPHER_CTX_ctrl(c, EVP_CTRL_AEAD_SET_TAG, kTag, tag) == 1),
       "AES-256-GCM");
-  return context;
+  const bool fits = EVP_CipherFinal_ex(c, crypto::out(out) + done, &done) == 1;
+  crypto::require(
+      !encrypts || (fits && EVP_CIPHER_CTX_ctrl(c, EVP_CTRL_AEAD_GET_TAG, kTag, tag) == 1),
+      "the tag of AES-256-GCM");
+  return fits;
 }
 
-// public_fields: authenticated, not hidden.
-WrappedKey wrap_key(const crypto::SecretBytes<32>& wrapping,
-                    std::span<const std::byte> public_fields, const TreeKey& key) {
-  const crypto::CipherContext context = begin_wrapping(wrapping, public_fields, 1);
+WrappedKey wrap_key(const crypto::SecretBytes<32>& wrapping, const Bytes& public_fields,
+                    const TreeKey& key) {
   WrappedKey wrapped;
-  int done = 0, rest = 0;
-  crypto::require(EVP_CipherUpdate(context.get(), crypto::out(wrapped), &done,
-                                   crypto::in(key.bytes()), kTreeKeyBytes) == 1 &&
-                      EVP_CipherFinal_ex(context.get(), crypto::out(wrapped) + done, &rest) == 1 &&
-                      EVP_CIPHER_CTX_ctrl(context.get(), EVP_CTRL_AEAD_GET_TAG, kTag,
-                                          wrapped.data() + kTreeKeyBytes) == 1,
-                  "wrapping a key");
+  wrap(true, wrapping, public_fields, key.bytes(), wrapped, &wrapped[kTreeKeyBytes]);
   return wrapped;
 }
 
 // Returns nothing if the tag does not fit.
 std::optional<TreeKey> unwrap_key(const crypto::SecretBytes<32>& wrapping,
-                                  std::span<const std::byte> public_fields,
-                                  const WrappedKey& wrapped) {
-  const crypto::CipherContext context = begin_wrapping(wrapping, public_fields, 0);
-  WrappedKey copy = wrapped;  // the library does not promise to leave the tag as it is
+                                  const Bytes& public_fields, WrappedKey wrapped) {
   TreeKey key;
-  int done = 0, rest = 0;
-  crypto::require(EVP_CipherUpdate(context.get(), crypto::out(key.bytes()), &done, crypto::in(copy),
-                                   kTreeKeyBytes) == 1 &&
-                      EVP_CIPHER_CTX_ctrl(context.get(), EVP_CTRL_AEAD_SET_TAG, kTag,
-                                          copy.data() + kTreeKeyBytes) == 1,
-                  "unwrapping a key");
-  if (EVP_CipherFinal_ex(context.get(), crypto::out(key.bytes()) + done, &rest) != 1)
-    return std::nullopt;
-  return key;
+  if (wrap(false, wrapping, public_fields, wrapped, key.bytes(), &wrapped[kTreeKeyBytes])) {
+    return key;
+  }
+  return std::nullopt;
 }
-
-using Bytes = std::vector<std::byte>;
 
 constexpr std::size_t kCountBytes = 2, kHeadBytes = 3;  // of the table; of a slot
 constexpr std::string_view kFieldsLabel = "tabane slot 2";
-
-std::span<const std::byte> label_bytes(std::string_view text) {
-  return std::as_bytes(std::span(text.data(), text.size()));
-}
 
 void append(Bytes& bytes, std::span<const std::byte> more) {
   bytes.insert(bytes.end(), more.begin(), more.end());
@@ -103,7 +91,7 @@ Bytes encode_fields(Slot slot) {
 // What the tag of a wrapped key covers beside the key.
 Bytes authenticated(const Slot& slot, const TreeId& tree) {
   Bytes bytes;
-  append(bytes, label_bytes(kFieldsLabel));
+  append(bytes, std::as_bytes(std::span(kFieldsLabel)));
   append(bytes, tree);
   bytes.push_back(static_cast<std::byte>(slot.kind));
   append(bytes, encode_fields(slot));

@@ -6,11 +6,8 @@
 #include <map>
 #include <span>
 #include <thread>
-#include <utility>
-#include <vector>
 
 #include "tabane/comm/collectives.h"
-#include "tabane/tools/encrypt/key_slots.h"
 
 namespace tabane::encrypt {
 namespace {

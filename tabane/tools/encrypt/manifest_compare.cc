@@ -44,24 +44,17 @@ std::string text_of(const TreeDifference& difference) {
 
 void TreeWalk::enter(std::uint32_t directory) {
   // Returns the range of those that lie in the directory, and goes behind it.
-  const auto range = [](std::uint32_t& at, std::size_t end, const auto& lies_here) {
+  const auto range = [&](std::uint32_t& at, const auto& all, auto lies_in) {
     Siblings found{at, at};
-    while (found.end < end && lies_here(found.end)) ++found.end;
+    while (found.end < all.size() && all[found.end].*lies_in == directory) ++found.end;
     at = found.end;
     return found;
   };
-  Level level{.directory = directory,
-              .path_bytes = path_.empty() ? 0 : path_.size() + 1,
-              .children = {},
-              .files = {},
-              .links = {}};
-  level.children = range(children_, tree_.directories.size(),
-                         [&](std::uint32_t i) { return tree_.directories[i].parent == directory; });
-  level.files = range(files_, tree_.files.size(),
-                      [&](std::uint32_t i) { return tree_.files[i].directory == directory; });
-  level.links = range(links_, tree_.links.size(),
-                      [&](std::uint32_t i) { return tree_.links[i].directory == directory; });
-  levels_.push_back(level);
+  levels_.push_back({.directory = directory,
+                     .path_bytes = path_.empty() ? 0 : path_.size() + 1,
+                     .children = range(children_, tree_.directories, &TreeDirectory::parent),
+                     .files = range(files_, tree_.files, &TreeFile::directory),
+                     .links = range(links_, tree_.links, &TreeLink::directory)});
 }
 
 // Takes the first of the directory's entries that are left; returns false if there is none.
@@ -82,19 +75,14 @@ bool TreeWalk::step() {
   consider(level.links, EntryKind::link, tree_.links);
   if (from == nullptr) return false;
   index_ = from->at++;
-  if (level.path_bytes > 0) {
-    path_.resize(level.path_bytes - 1);
-    path_ += '/';
-  } else {
-    path_.clear();
-  }
+  path_.resize(level.path_bytes);
+  if (!path_.empty()) path_.back() = '/';
   path_ += first;
   return true;
 }
 
 bool TreeWalk::next() {
-  if (!any_) {
-    any_ = true;
+  if (!std::exchange(any_, true)) {
     enter(0);
     return true;
   }

@@ -7,7 +7,6 @@
 #include <cerrno>
 #include <filesystem>
 #include <map>
-#include <string>
 #include <system_error>
 #include <utility>
 
@@ -16,7 +15,6 @@
 #include "tabane/crypto/secret.h"
 #include "tabane/tools/encrypt/attributes.h"
 #include "tabane/tools/encrypt/sealed_format.h"
-#include "tabane/tools/encrypt/tree.h"
 #include "tabane/tools/encrypt/tree_home.h"
 
 namespace tabane::encrypt {
@@ -147,7 +145,7 @@ ManifestHead head_of(const SealedTree& sealed) {
 
 }  // namespace
 
-ManifestFileWriter::ManifestFileWriter(core::SharedDescriptor directory, const ManifestSeal& seal,
+ManifestFileWriter::ManifestFileWriter(core::SharedDescriptor directory, const StreamSeal& seal,
                                        const ManifestHead& head)
     : file_(std::move(directory), kManifestName, 0600) {
   write(seal.header);
@@ -168,7 +166,7 @@ ManifestHash ManifestFileWriter::commit(bool fsync) {
   return sum_.finish();
 }
 
-ManifestFileReader::ManifestFileReader(int file, const ManifestSeal& seal)
+ManifestFileReader::ManifestFileReader(int file, const StreamSeal& seal)
     : offset_(seal.header.size()) {
   sum_.put(seal.header);
   chunks_.emplace(seal.keys, seal.chunk_bytes, seal.header.size(),
@@ -191,25 +189,11 @@ FileRecord record_of(const ManifestEntry& entry) {
           .sparse = entry.sparse};
 }
 
-ManifestSeal seal_of_manifest(const TreeSeal& tree) {
-  Header header = tree.header;
-  crypto::fill_random(header.file_salt);
-  ManifestSeal seal;
-  seal.keys = derive_file_keys(header, tree.key, Content::manifest);
-  const auto fixed = encode_header(header, seal.keys);
-  seal.header.assign(fixed.begin(), fixed.end());
-  seal.header.insert(seal.header.end(), tree.embedded.begin(), tree.embedded.end());
-  seal.chunk_bytes = header.chunk_bytes();
-  return seal;
-}
-
 std::unique_ptr<TreeManifest> TreeManifest::open(int root, KeyRing& keys) {
-  const core::Descriptor home = open_home(root, false);
-  if (!home.valid()) return nullptr;
   std::unique_ptr<TreeManifest> manifest(new TreeManifest);
-  manifest->file_ = open_own_file(home.get(), kManifestName, kManifestPath);
+  manifest->file_ = open_own_file(root, kManifestPath);
   if (!manifest->file_.valid()) return nullptr;
-  ManifestSeal& seal = manifest->seal_;
+  StreamSeal& seal = manifest->seal_;
   seal.header = read_header(manifest->file_.get(), kManifestPath);
   const Header header = decode_header(seal.header);
   if (header.source != KeySource::tree_key) throw DamageError("not sealed as a manifest is", 9);
@@ -310,7 +294,8 @@ bool says_the_same(TreeManifest& manifest, const SealedTree& sealed) {
 
 ManifestHash write_manifest(const SealedTree& sealed, core::SharedDescriptor home, bool fsync,
                             std::vector<Failure>& failures) {
-  ManifestFileWriter writer(std::move(home), seal_of_manifest(sealed.seal), head_of(sealed));
+  ManifestFileWriter writer(std::move(home), fresh_seal(sealed.seal, Content::manifest),
+                            head_of(sealed));
   EntryMaker entries(sealed, failures);
   ManifestEntry entry;
   for (TreeWalk walk(sealed.tree); walk.next();) {

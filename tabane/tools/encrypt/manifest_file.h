@@ -25,18 +25,11 @@
 
 namespace tabane::encrypt {
 
-// What stands before the chunks, and their keys.
-struct ManifestSeal {
-  std::vector<std::byte> header;
-  FileKeys keys;
-  std::size_t chunk_bytes = 0;
-};
-
 // Appears complete or not at all, in the place of the one before.
 class ManifestFileWriter {
  public:
   // directory: the tree's own, open. throws: core::SystemError; as all below.
-  ManifestFileWriter(core::SharedDescriptor directory, const ManifestSeal& seal,
+  ManifestFileWriter(core::SharedDescriptor directory, const StreamSeal& seal,
                      const ManifestHead& head);
 
   void add(const ManifestEntry& entry) { writer_->add(entry); }
@@ -57,7 +50,7 @@ class ManifestFileWriter {
 class ManifestFileReader {
  public:
   // file: open as long as this lives.
-  ManifestFileReader(int file, const ManifestSeal& seal);
+  ManifestFileReader(int file, const StreamSeal& seal);
 
   const ManifestHead& head() const { return reader_->head(); }
   bool next(ManifestEntry& entry) { return reader_->next(entry); }
@@ -82,9 +75,6 @@ struct DiffersFromManifest : core::Error {
 };
 
 FileRecord record_of(const ManifestEntry& entry);
-
-// Draws a salt and makes the header of a manifest. throws: core::Error if the crypto library fails.
-ManifestSeal seal_of_manifest(const TreeSeal& tree);
 
 class TreeManifest {
  public:
@@ -132,7 +122,7 @@ class TreeManifest {
   void read(const Read& read);
 
   core::Descriptor file_;
-  ManifestSeal seal_;
+  StreamSeal seal_;
   ManifestHead head_;
   ManifestHash root_{};
   std::uint64_t links_ = 0;

@@ -18,8 +18,8 @@ namespace {
 
 namespace fs = std::filesystem;
 
-ManifestSeal seal_of(unsigned key) {
-  ManifestSeal seal{.header = counting(100), .keys = {}, .chunk_bytes = 4096};
+StreamSeal seal_of(unsigned key) {
+  StreamSeal seal{.header = counting(100), .keys = {}, .chunk_bytes = 4096};
   std::ranges::copy(counting(32, key), seal.keys.key.bytes().begin());
   return seal;
 }

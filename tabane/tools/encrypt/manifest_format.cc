@@ -1,9 +1,6 @@
 #include "tabane/tools/encrypt/manifest_format.h"
 
 #include <algorithm>
-#include <cstring>
-#include <string_view>
-#include <utility>
 
 #include "tabane/core/error.h"
 #include "tabane/crypto/sha256.h"
@@ -13,7 +10,6 @@ namespace {
 
 constexpr std::array<unsigned char, 8> kManifestMagic = {'T', 'B', 'N', 'M', 'A', 'N', 'I', 2};
 constexpr std::size_t kManifestBuffer = std::size_t{64} << 10;
-constexpr std::size_t kManifestHeadBytes = kManifestMagic.size() + kTreeIdBytes + 8 + 1;
 constexpr std::size_t kFixedBytes = 4 + 8 + 4;  // of an entry: mode and time
 constexpr unsigned kHiddenNames = 1, kHasParts = 4, kHasAttributes = 8;       // flags
 constexpr unsigned kSparse = 1, kHasNames = 2, kSameAs = 4, kAttributes = 8;  // parts
@@ -44,18 +40,6 @@ std::string_view parent_of(std::string_view path) {
 bool is_or_lies_below(std::string_view inner, std::string_view outer) {
   return outer.empty() || inner == outer ||
          (inner.starts_with(outer) && inner[outer.size()] == '/');
-}
-
-void append_number(std::vector<std::byte>& bytes, std::uint64_t value, std::size_t width) {
-  for (std::size_t i = 0; i < width; ++i) bytes.push_back(static_cast<std::byte>(value >> (8 * i)));
-}
-
-std::uint64_t number_at(const std::byte* bytes, std::size_t width) {
-  std::uint64_t value = 0;
-  for (std::size_t i = 0; i < width; ++i) {
-    value |= std::to_integer<std::uint64_t>(bytes[i]) << (8 * i);
-  }
-  return value;
 }
 
 }  // namespace
@@ -121,8 +105,9 @@ void ManifestWriter::put(std::span<const std::byte> bytes) {
 }
 
 void ManifestWriter::put_number(std::uint64_t value, std::size_t bytes) {
-  if (buffer_.size() + bytes > kManifestBuffer) flush();
-  append_number(buffer_, value, bytes);
+  std::array<std::byte, 8> field;
+  for (std::size_t i = 0; i < 8; ++i) field[i] = static_cast<std::byte>(value >> (8 * i));
+  put(std::span(field).first(bytes));
 }
 
 // The length as LEB128, then the bytes.
@@ -178,26 +163,25 @@ void ManifestWriter::finish() {
 
 ManifestReader::ManifestReader(Source source)
     : source_(std::move(source)), buffer_(2 * kManifestBuffer) {
-  const std::byte* head = need(kManifestMagic.size());
-  if (std::memcmp(head, kManifestMagic.data(), kManifestMagic.size() - 1) != 0) {
+  constexpr std::size_t kVersionAt = kManifestMagic.size() - 1;
+  std::array<unsigned char, kManifestMagic.size()> magic;
+  take(std::as_writable_bytes(std::span(magic)));
+  if (!std::equal(magic.begin(), magic.end() - 1, kManifestMagic.begin())) {
     throw DamageError("not a manifest", 0);
   }
-  if (std::to_integer<unsigned>(head[kManifestMagic.size() - 1]) != kManifestMagic.back()) {
-    throw VersionError("a manifest", std::to_integer<unsigned>(head[kManifestMagic.size() - 1]),
-                       "2", kManifestMagic.size() - 1);
+  if (magic.back() != kManifestMagic.back()) {
+    throw VersionError("a manifest", magic.back(), "2", kVersionAt);
   }
-  head = need(kManifestHeadBytes) + kManifestMagic.size();
-  std::copy_n(head, kTreeIdBytes, head_.tree_id.begin());
-  head_.generation = number_at(head + kTreeIdBytes, 8);
-  const auto flags = std::to_integer<unsigned>(head[kTreeIdBytes + 8]);
+  take(head_.tree_id);
+  head_.generation = number(8);
+  const std::uint64_t flags = number(1);
   head_.hidden_names = (flags & kHiddenNames) != 0;
   head_.has_parts = (flags & kHasParts) != 0;
   head_.attributes = (flags & kHasAttributes) != 0;
   if ((flags & ~(kHiddenNames | kHasParts | kHasAttributes)) != 0 ||
       (head_.attributes && !head_.has_parts)) {
-    throw DamageError("a flag of the manifest is not known here", kManifestHeadBytes - 1);
+    throw DamageError("a flag of the manifest is not known here", offset() - 1);
   }
-  at_ += kManifestHeadBytes;
 }
 
 const std::byte* ManifestReader::need(std::size_t bytes) {
@@ -213,9 +197,16 @@ const std::byte* ManifestReader::need(std::size_t bytes) {
   return buffer_.data() + at_;
 }
 
+void ManifestReader::take(std::span<std::byte> field) {
+  std::copy_n(need(field.size()), field.size(), field.begin());
+  at_ += field.size();
+}
+
 std::uint64_t ManifestReader::number(std::size_t bytes) {
-  const std::uint64_t value = number_at(need(bytes), bytes);
-  at_ += bytes;
+  std::array<std::byte, 8> field{};
+  take(std::span(field).first(bytes));
+  std::uint64_t value = 0;
+  for (std::size_t i = bytes; i-- > 0;) value = value << 8 | std::to_integer<unsigned>(field[i]);
   return value;
 }
 
@@ -255,14 +246,9 @@ void ManifestReader::read_entry(EntryKind kind, ManifestEntry& entry) {
   entry.target.clear();
   if (kind == EntryKind::file) {
     entry.sealed.bytes = number(8);
-    std::copy_n(need(kFileSaltBytes), kFileSaltBytes, entry.sealed.salt.begin());
-    at_ += kFileSaltBytes;
-    std::copy_n(need(crypto::kTagBytes), crypto::kTagBytes, entry.sealed.last_tag.begin());
-    at_ += crypto::kTagBytes;
-    if (head_.hidden_names) {
-      std::copy_n(need(kStoredNameBytes), kStoredNameBytes, entry.stored_name.begin());
-      at_ += kStoredNameBytes;
-    }
+    take(entry.sealed.salt);
+    take(entry.sealed.last_tag);
+    if (head_.hidden_names) take(entry.stored_name);
     bytes_ += entry.sealed.bytes;
   } else if (kind == EntryKind::link) {
     const std::uint64_t target_at = offset();

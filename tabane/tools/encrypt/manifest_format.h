@@ -132,6 +132,7 @@ class ManifestReader {
   std::uint64_t offset() const { return before_ + at_; }
   // Makes sure that `bytes` (at most the buffer's half) stand at at_; otherwise the input is cut.
   const std::byte* need(std::size_t bytes);
+  void take(std::span<std::byte> field);
   std::uint64_t number(std::size_t bytes);
   void text(std::string& text, const char* what);
   void read_entry(EntryKind kind, ManifestEntry& entry);

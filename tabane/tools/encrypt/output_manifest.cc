@@ -1,7 +1,6 @@
 #include "tabane/tools/encrypt/output_manifest.h"
 
 #include <fcntl.h>
-#include <fmt/format.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -10,10 +9,8 @@
 #include <tuple>
 #include <utility>
 
-#include "tabane/tools/encrypt/hidden_names.h"
 #include "tabane/tools/encrypt/key_proof.h"
 #include "tabane/tools/encrypt/key_ring.h"
-#include "tabane/tools/encrypt/manifest_file.h"
 #include "tabane/tools/encrypt/sealed_format.h"
 #include "tabane/tools/encrypt/tree.h"
 #include "tabane/tools/encrypt/tree_home.h"
@@ -62,7 +59,7 @@ void find_strangers(const Tree& found, int sealed, const TreeSeal& seal,
 
 }  // namespace
 
-OutputManifest::OutputManifest(JobState& job, const Hooks& hooks, unsigned threads)
+OutputManifest::OutputManifest(JobState& job, unsigned threads)
     : job_(job),
       home_(std::make_shared<const core::Descriptor>(open_home(job.out_root, true))),
       records_(job.tree.files.size(), home_->get()) {
@@ -87,7 +84,7 @@ OutputManifest::OutputManifest(JobState& job, const Hooks& hooks, unsigned threa
   job.kept_by = old_.get();
   job.was_interrupted = !trusts_old_;
   names_->complete(job.trees, *job.seal, threads);
-  update_or_name(hooks);
+  update_or_name();
 }
 
 void OutputManifest::require_whole_input() const {
@@ -99,11 +96,11 @@ void OutputManifest::require_whole_input() const {
 }
 
 // Finds what OUT has and IN has not, for --update to remove.
-void OutputManifest::update_or_name(const Hooks& hooks) {
+void OutputManifest::update_or_name() {
   if (!job_.request.update) return name_strays();
   if (!trusts_old_) find_strays();
   if (job_.request.dry_run) return;
-  require_meant(hooks);
+  require_meant();
   make_mark(home_->get(), kIsChanging);
   remove_gone();
 }
@@ -201,13 +198,13 @@ void OutputManifest::find_strays() {
 }
 
 // An IN that is empty, such as a disk that is not mounted, must not empty OUT.
-void OutputManifest::require_meant(const Hooks& hooks) const {
+void OutputManifest::require_meant() const {
   constexpr std::uint64_t kFew = 10;
   const auto files =
       static_cast<std::uint64_t>(std::ranges::count(gone_, false, &Stray::directory));
   const std::uint64_t all = std::max(files, listed_files_);
   if (files <= kFew || 2 * files <= all || job_.request.remove_most) return;
-  if (hooks.may_remove(files, all)) return;
+  if (job_.hooks.may_remove(files, all)) return;
   throw core::UsageError(
       "--update would remove {} of {} files in OUT ({}), which IN ({}) does not have; nothing was "
       "changed. --dry-run lists them, and --delete removes them",

@@ -23,7 +23,7 @@ class OutputManifest {
   // what it would remove. throws: as OutputNames; core::SystemError; core::Error if the manifest
   // that an update needs is damaged, or if there is none to go on with beside files of another
   // tree; core::UsageError if an update would remove too much. threads: for what can be shared out.
-  OutputManifest(JobState& job, const Hooks& hooks, unsigned threads);
+  OutputManifest(JobState& job, unsigned threads);
 
   // Paths of what a dry run has found, as the plain tree had them as far as that is known;
   // directories end in '/'.
@@ -41,7 +41,7 @@ class OutputManifest {
 
  private:
   void require_whole_input() const;
-  void update_or_name(const Hooks& hooks);
+  void update_or_name();
   bool knows_all() const;
   // With --update: whether the manifest has a file as it is, and the sealed one is there with its
   // size and time. Thread-safe; one thread's directories. cost: one fstatat.
@@ -52,7 +52,7 @@ class OutputManifest {
   void name_strays();
   std::vector<Stray> strays() const;
   void find_strays();
-  void require_meant(const Hooks& hooks) const;
+  void require_meant() const;
   void remove_gone();
   void remove(const Stray& gone);
   ManifestHash write(std::vector<Failure>& failures);

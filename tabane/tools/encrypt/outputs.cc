@@ -55,15 +55,12 @@ class Restorer {
  public:
   Restorer(const WrittenTree& written, TreeManifest& manifest,
            const std::set<std::uint32_t>& failed_files, std::vector<Failure>& failures)
-      : request_(written.request),
+      : written_(written),
         manifest_(manifest),
-        tree_(written.tree),
-        modes_(written.modes),
         failures_(failures),
-        out_(written.tree, written.out_root, true, kKeepOpen),
-        failed_(failed_files) {
-    for (std::size_t i = 0; i < tree_.directories.size(); ++i) states_.push_back({});
-  }
+        out_(tree_, written.out_root, true, kKeepOpen),
+        failed_(failed_files),
+        states_(tree_.directories.size()) {}
 
   // taken: whether the job takes what is listed.
   void take(const ManifestEntry* listed, const TreeWalk* found, bool taken) {
@@ -90,14 +87,15 @@ class Restorer {
   }
 
   // From the leaves up, as writing into a directory changes its time.
-  void finish_directories(bool root_too) {
-    for (auto i = static_cast<std::uint32_t>(states_.size()); i-- > (root_too ? 0u : 1u);) {
+  void finish_directories() {
+    for (auto i = static_cast<std::uint32_t>(states_.size());
+         i-- > (written_.made_root ? 0u : 1u);) {
       const DirectoryState& state = states_[i];
       if (!state.needed) continue;
       try {
         const core::SharedDescriptor directory = out_.open(i);
         give_attributes(directory->get(), i);
-        finish(directory->get(), output_mode(state.mode, modes_), kNow, time_of(state),
+        finish(directory->get(), output_mode(state.mode, written_.modes), kNow, time_of(state),
                tree_.path(i));
       } catch (const core::SystemError& error) {
         failures_.push_back({tree_.path(i), error.what()});
@@ -215,14 +213,14 @@ class Restorer {
     }
   }
 
-  const Request& request_;
+  const WrittenTree& written_;
+  const Request& request_ = written_.request;
+  const Tree& tree_ = written_.tree;
   TreeManifest& manifest_;
-  const Tree& tree_;
-  const ModePolicy modes_;
   std::vector<Failure>& failures_;
   DirectoryOpener out_;
   const std::set<std::uint32_t>& failed_;
-  GrowingArray<DirectoryState> states_;
+  std::vector<DirectoryState> states_;
   std::map<std::uint32_t, std::vector<Attribute>> attributes_;  // of directories
   std::vector<Inside> inside_;  // directories that an entry lies in, from the outermost on
 };
@@ -296,7 +294,7 @@ void restore(const WrittenTree& written, TreeManifest& manifest,
     restorer.take(listed, found,
                   listed && selection.takes(listed->path, listed->kind == EntryKind::directory));
   });
-  restorer.finish_directories(written.made_root);
+  restorer.finish_directories();
 }
 
 void finish_directories(const WrittenTree& written, std::vector<Failure>& failures) {

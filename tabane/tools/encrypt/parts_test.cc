@@ -51,11 +51,10 @@ class Parts : public SealsATree {
   std::map<std::string, ManifestEntry> entries(ManifestHead* head = nullptr) const {
     std::map<std::string, ManifestEntry> all;
     list_manifest(request(Direction::verify, sealed, ""), {},
-                  {.begin =
-                       [&](const ManifestSummary& summary) {
-                         if (head) *head = summary.head;
-                       },
-                   .entry = [&](const ManifestEntry& entry) { all[entry.path] = entry; }});
+                  [&](const ManifestSummary& summary, const ManifestEntry& entry) {
+                    if (head) *head = summary.head;
+                    all[entry.path] = entry;
+                  });
     return all;
   }
 

@@ -11,10 +11,7 @@
 
 #include "tabane/core/binding.h"
 #include "tabane/core/error.h"
-#include "tabane/core/file.h"
-#include "tabane/core/output_file.h"
 #include "tabane/tools/encrypt/key_proof.h"
-#include "tabane/tools/encrypt/tree.h"
 #include "tabane/tools/encrypt/tree_home.h"
 #include "tabane/tools/encrypt/tree_keys.h"
 

@@ -36,7 +36,7 @@ class Rekey : public testing::Test {
                as_text(encode_keys_file({seal.header.tree, seal.slots}, seal.key)));
     ManifestFileWriter manifest(
         std::make_shared<const core::Descriptor>(core::open_directory(root / ".tabane")),
-        seal_of_manifest(seal), {.tree_id = seal.header.tree});
+        fresh_seal(seal, Content::manifest), {.tree_id = seal.header.tree});
     manifest.add({.path = "", .mode = 0755});
     manifest.commit(false);
   }

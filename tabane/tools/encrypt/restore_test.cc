@@ -149,8 +149,7 @@ class Listing : public NamedFiles {
     const std::string refused = core::text_of_error([&] {
       const auto failures = list_manifest(
           r, {},
-          {.begin = [](const ManifestSummary&) {},
-           .entry = [&](const ManifestEntry& entry) { paths.push_back(entry.path); }});
+          [&](const ManifestSummary&, const ManifestEntry& entry) { paths.push_back(entry.path); });
       for (const Failure& failure : failures) paths.push_back("failed: " + failure.path);
     });
     if (!refused.empty()) paths.push_back(refused);
@@ -202,7 +201,7 @@ TEST_F(Listing, OfAMillionEntriesTakesNoMemoryForThem) {
   const TreeSeal seal = *seal_of_files(scan(there.get(), {}), there.get(), keys);
   ManifestFileWriter manifest(
       std::make_shared<const core::Descriptor>(core::open_directory(sealed / ".tabane")),
-      seal_of_manifest(seal), {.tree_id = seal.header.tree});
+      fresh_seal(seal, Content::manifest), {.tree_id = seal.header.tree});
   manifest.add({});
   ManifestEntry link;
   link.kind = EntryKind::link;
@@ -219,9 +218,7 @@ TEST_F(Listing, OfAMillionEntriesTakesNoMemoryForThem) {
   };
   const auto before = most_memory();
   std::uint64_t entries = 0;
-  list_manifest(
-      r, {},
-      {.begin = [](const ManifestSummary&) {}, .entry = [&](const ManifestEntry&) { ++entries; }});
+  list_manifest(r, {}, [&](const ManifestSummary&, const ManifestEntry&) { ++entries; });
   EXPECT_EQ(entries, kEntries + 1);
   EXPECT_LT(most_memory() - before, 16 << 10);
 }

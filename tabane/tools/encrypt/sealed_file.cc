@@ -4,12 +4,9 @@
 #include <sys/stat.h>
 
 #include <algorithm>
-#include <array>
 #include <utility>
 
 #include "tabane/core/file.h"
-#include "tabane/crypto/secret.h"
-#include "tabane/tools/encrypt/file_task.h"
 #include "tabane/tools/encrypt/key_proof.h"
 #include "tabane/tools/encrypt/sealed_format.h"
 
@@ -49,9 +46,6 @@ DamageError ChunkGroup::damage_of(std::size_t i) const {
                      sealed_offset() + i * stride());
 }
 
-SealedFormat::SealedFormat(const JobState& job, crypto::Engine engine)
-    : seals_(job.request.encrypts()), cipher_(engine) {}
-
 void SealedFormat::prepare(FileTask& task) {
   auto& sealed = static_cast<SealedTask&>(task);
   seals_ ? prepare_to_seal(sealed) : prepare_to_open(sealed);
@@ -82,9 +76,7 @@ ChunkGroup SealedTask::group(std::uint64_t first, std::size_t count) const {
 
 void SealedTask::read_plain(const ChunkGroup& group, std::byte* chunks) const {
   std::array<iovec, ChunkGroup::kMost> places;
-  if (read(group.places(chunks, places), group.plain_offset()) != group.plain_size()) {
-    throw ChangedWhileRead();
-  }
+  read(group.places(chunks, places), group.plain_offset());
 }
 
 // The header goes with the first chunks: small files take one system call.
@@ -106,10 +98,7 @@ void SealedTask::write_sealed(const ChunkGroup& group, std::byte* chunks) {
 }
 
 void SealedTask::read_sealed(const ChunkGroup& group, std::byte* chunks) const {
-  const std::size_t sealed = group.sealed_size();
-  if (core::read_all_at(in(), chunks, sealed, group.sealed_offset(), path()) != sealed) {
-    throw ChangedWhileRead();
-  }
+  read(chunks, group.sealed_size(), group.sealed_offset());
 }
 
 void SealedTask::write_opened(const ChunkGroup& group, std::byte* chunks) const {

@@ -66,7 +66,8 @@ class SealedTask : public FileTask {
 // On the CPU.
 class SealedFormat : public Format {
  public:
-  SealedFormat(const JobState& job, crypto::Engine engine);
+  explicit SealedFormat(const JobState& job)
+      : seals_(job.request.encrypts()), cipher_(job.engine) {}
 
   void prepare(FileTask& task) override;
   Range cut(const FileTask& task, const Unit& unit, std::uint64_t piece_bytes) const override;

@@ -4,13 +4,10 @@
 #include <openssl/crypto.h>
 
 #include <algorithm>
-#include <array>
 #include <cstring>
-#include <string_view>
 
 #include "tabane/core/file.h"
 #include "tabane/crypto/chunk_cipher.h"
-#include "tabane/crypto/key_derivation.h"
 #include "tabane/crypto/openssl.h"
 
 namespace tabane::encrypt {
@@ -20,10 +17,6 @@ constexpr std::array<unsigned char, 7> kSealedMagic = {'T', 'B', 'N', 'S', 'E', 
 constexpr std::size_t kFieldBytes = 64;  // of the header: what the keys depend on
 constexpr int kAes256Gcm = 1;
 constexpr std::uint64_t kMostChunks = std::uint64_t{1} << 32;
-
-std::span<const std::byte> text_bytes(std::string_view text) {
-  return std::as_bytes(std::span(text.data(), text.size()));
-}
 
 unsigned version_of(KeySource source) { return source == KeySource::tree_key ? 2 : 1; }
 
@@ -135,8 +128,8 @@ FileKeys derive_file_keys(const Header& header, const MasterKey& key, Content co
   const auto context = std::span(bound).first(slots ? bound.size() : kFieldBytes);
   FileKeys keys;
   hkdf.extract(header.file_salt, key.bytes());
-  hkdf.expand(text_bytes(labels.key), context, keys.key.bytes());
-  hkdf.expand(text_bytes(labels.check), context, keys.check);
+  hkdf.expand(std::as_bytes(std::span(labels.key)), context, keys.key.bytes());
+  hkdf.expand(std::as_bytes(std::span(labels.check)), context, keys.check);
   hkdf.forget();
   return keys;
 }

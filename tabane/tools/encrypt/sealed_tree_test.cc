@@ -70,7 +70,7 @@ class SealedTree : public SealsATree {
                as_text(encode_keys_file({by.header.tree, by.slots}, by.key)));
     ManifestFileWriter manifest(
         std::make_shared<const core::Descriptor>(core::open_directory(sealed / ".tabane")),
-        seal_of_manifest(by), {.tree_id = by.header.tree});
+        fresh_seal(by, Content::manifest), {.tree_id = by.header.tree});
     manifest.add({.path = "", .mode = 0755});
     for (const char* name : {"a", "b"}) {
       const Bytes bytes = from_text(read_file(sealed / name));

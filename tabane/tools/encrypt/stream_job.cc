@@ -1,5 +1,4 @@
-#include "tabane/tools/encrypt/stream_job.h"
-
+// A job on standard input, whose size nobody knows before its end.
 #include <poll.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -14,7 +13,9 @@
 #include "tabane/core/output_file.h"
 #include "tabane/crypto/secret.h"
 #include "tabane/tools/encrypt/chunk_stream.h"
+#include "tabane/tools/encrypt/job.h"
 #include "tabane/tools/encrypt/outputs.h"
+#include "tabane/tools/encrypt/places.h"
 #include "tabane/tools/encrypt/run_keys.h"
 
 namespace tabane::encrypt {
@@ -118,22 +119,26 @@ class Output {
   std::optional<core::OutputFile> file_;
 };
 
-void seal_input(const TreeSeal& seal, crypto::Engine engine, StandardInput& input, Output& output) {
-  Header header = seal.header;
-  crypto::fill_random(header.file_salt);
-  const FileKeys keys = derive_file_keys(header, seal.key);
-  output.write(encode_header(header, keys));
-  output.write(seal.embedded);
-  ChunkWriter writer(
-      keys, header.chunk_bytes(), [&](std::span<const std::byte> sealed) { output.write(sealed); },
-      engine);
+// Writes what is read by whole chunks, until one is not full.
+void copy(std::size_t chunk, const auto& read, const auto& write) {
   crypto::PageBuffer buffer;
-  buffer.reserve(header.chunk_bytes());
-  const std::span place(buffer.data(), header.chunk_bytes());
-  for (std::size_t there = place.size(); there == place.size();) {
-    there = input.read(place);
-    writer.put(place.first(there));
+  buffer.reserve(chunk);
+  const std::span place(buffer.data(), chunk);
+  for (std::size_t there = chunk; there == chunk;) {
+    there = read(place);
+    write(place.first(there));
   }
+}
+
+void seal_input(const StreamSeal& seal, crypto::Engine engine, StandardInput& input,
+                Output& output) {
+  output.write(seal.header);
+  ChunkWriter writer(
+      seal.keys, seal.chunk_bytes, [&](std::span<const std::byte> all) { output.write(all); },
+      engine);
+  copy(
+      seal.chunk_bytes, [&](std::span<std::byte> place) { return input.read(place); },
+      [&](std::span<const std::byte> plain) { writer.put(plain); });
   writer.finish();
 }
 
@@ -151,53 +156,38 @@ std::vector<std::byte> read_header(StandardInput& input) {
   return header;
 }
 
-struct OpenedHeader {
-  Header header;
-  FileKeys keys;
-};
-
 // throws: core::Error, which names the input.
-OpenedHeader open_header(StandardInput& input, KeyRing& keys) {
+StreamSeal open_header(StandardInput& input, KeyRing& keys) {
   try {
     const std::vector<std::byte> bytes = read_header(input);
     const Header header = decode_header(bytes);
-    return {header, keys.keys_of(header, bytes)};
+    return {bytes, keys.keys_of(header, bytes), header.chunk_bytes()};
   } catch (const DamageError& error) {
     throw core::Error("{}: {}", kInput, error.what());
   }
 }
 
-// Reads by whole chunks: what was authenticated is written before the next one is looked at.
-void open_input(const OpenedHeader& opened, crypto::Engine engine, StandardInput& input,
+// What was authenticated is written before the next chunk is looked at.
+void open_input(const StreamSeal& seal, crypto::Engine engine, StandardInput& input,
                 Output& output) {
-  const std::size_t chunk = opened.header.chunk_bytes();
   ChunkReader reader(
-      opened.keys, chunk, opened.header.bytes(),
+      seal.keys, seal.chunk_bytes, seal.header.size(),
       [&](std::span<std::byte> place) { return input.read(place); }, engine);
-  crypto::PageBuffer buffer;
-  buffer.reserve(chunk);
-  const std::span place(buffer.data(), chunk);
-  for (std::size_t there = chunk; there == chunk;) {
-    there = reader.get(place);
-    output.write(place.first(there));
-  }
+  copy(
+      seal.chunk_bytes, [&](std::span<std::byte> place) { return reader.get(place); },
+      [&](std::span<const std::byte> plain) { output.write(plain); });
 }
 
 void work(const Request& request, const Places& places, const Hooks& hooks, JobReport& outcome) {
   KeyRing keys = ring_of(request, hooks);
   StandardInput input(hooks);
-  std::optional<TreeSeal> seal;
-  std::optional<OpenedHeader> opened;
-  if (request.encrypts()) {
-    seal = seal_of_new_tree(request, keys);
-  } else {
-    opened = open_header(input, keys);
-  }
+  const bool seals = request.encrypts();
+  const StreamSeal seal =
+      seals ? fresh_seal(seal_of_new_tree(request, keys)) : open_header(input, keys);
   const auto from = Clock::now();
   Output output(request, places, outcome);
   try {
-    if (seal) seal_input(*seal, outcome.engine, input, output);
-    if (opened) open_input(*opened, outcome.engine, input, output);
+    (seals ? seal_input : open_input)(seal, outcome.engine, input, output);
     output.finish();
     outcome.files = 1;
     outcome.bytes = input.bytes();

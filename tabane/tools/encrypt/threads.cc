@@ -98,11 +98,11 @@ class Queue {
 // What one thread does: units, file by file, in the job's format.
 class JobThread {
  public:
-  JobThread(JobState& job, Queue& queue, crypto::Engine engine, Trace* trace, CopyPairs* copies)
+  JobThread(JobState& job, Queue& queue, CopyPairs* copies)
       : job_(job),
         queue_(queue),
-        trace_(trace),
-        format_(make_format(job, engine, [&queue] { return queue.upcoming(); })),
+        trace_(job.hooks.trace),
+        format_(make_format(job, [&queue] { return queue.upcoming(); })),
         directories_(job) {
     if (copies == nullptr || !format_->works_at_once()) return;
     sampler_.emplace(job.tree, queue.plan(), job.in_root, job.out_root, *copies);
@@ -160,7 +160,7 @@ class JobThread {
 
 // Calls `work` in each thread of the plan; see run_job_threads().
 void run_threads(JobState& job, const Plan& plan, const std::function<void()>& work,
-                 const Hooks& hooks, UnitSource* source) {
+                 UnitSource* source) {
   constexpr std::chrono::milliseconds kTell(100), kTick(1);
   const auto work_or_stop = [&](std::size_t) {
     try {
@@ -172,10 +172,10 @@ void run_threads(JobState& job, const Plan& plan, const std::function<void()>& w
   };
   const std::uint64_t bytes_total = job.tree.bytes();
   const auto report = [&] {
-    hooks.progress({.files = job.files_done + job.files_kept,
-                    .bytes = job.bytes_done + job.bytes_kept,
-                    .files_total = job.tree.files.size(),
-                    .bytes_total = bytes_total});
+    job.hooks.progress({.files = job.files_done + job.files_kept,
+                        .bytes = job.bytes_done + job.bytes_kept,
+                        .files_total = job.tree.files.size(),
+                        .bytes_total = bytes_total});
   };
   if (!source && job.tree.files.size() == 1 && bytes_total < kLargeBytes) {
     work_or_stop(0);  // a thread takes longer to start
@@ -188,7 +188,7 @@ void run_threads(JobState& job, const Plan& plan, const std::function<void()>& w
       if (std::chrono::steady_clock::now() - told < kTell) return;
       told = std::chrono::steady_clock::now();
     }
-    if (hooks.stop_requested()) job.stop = true;
+    if (job.hooks.stop_requested()) job.stop = true;
     report();
   });
   report();
@@ -196,8 +196,7 @@ void run_threads(JobState& job, const Plan& plan, const std::function<void()>& w
 
 }  // namespace
 
-void run_job_threads(JobState& job, const Plan& plan, crypto::Engine engine, const Hooks& hooks,
-                     CopyPairs* copies, UnitSource* source) {
+void run_job_threads(JobState& job, const Plan& plan, CopyPairs* copies, UnitSource* source) {
   Queue queue(job, plan, source);
   // Threads with a table of descriptors each do not wait for each other to open a file. Pieces of
   // one file need one for all, and so may a device's driver; one unit may be done by the caller.
@@ -206,17 +205,16 @@ void run_job_threads(JobState& job, const Plan& plan, crypto::Engine engine, con
                      std::ranges::all_of(plan.units, [](const Unit& u) { return u.pieces == 1; });
   const auto work = [&] {
     if (parts) unshare(CLONE_FILES);
-    JobThread(job, queue, engine, hooks.trace, copies).work();
+    JobThread(job, queue, copies).work();
   };
-  run_threads(job, plan, work, hooks, source);
+  run_threads(job, plan, work, source);
 }
 
 // hardware_concurrency() knows of no affinity.
 unsigned Crew::pus() { return std::max(1u, static_cast<unsigned>(core::thread_binding().size())); }
 
-void Crew::work(JobState& job, const Places&, const Plan& plan, crypto::Engine engine,
-                const Hooks& hooks, CopyPairs* copies, JobReport&) {
-  run_job_threads(job, plan, engine, hooks, copies);
+void Crew::work(JobState& job, const Places&, const Plan& plan, CopyPairs* copies, JobReport&) {
+  run_job_threads(job, plan, copies);
 }
 
 }  // namespace tabane::encrypt

@@ -10,12 +10,12 @@
 namespace tabane::encrypt {
 
 // Does the units of the plan, with the job's device if it has one; returns when all are done or the
-// job has stopped. Calls the hooks from the calling thread, ten times a second. copies: if not
+// job has stopped. Calls its hooks from the calling thread, ten times a second. copies: if not
 // null, gets what copying takes beside; not from encrypting with CBC, where files of several units
-// are on their way at once. engine: of the CPU. source: gives the units; null: they are all done
-// here. throws: what a thread could not attribute to a file.
-void run_job_threads(JobState& job, const Plan& plan, crypto::Engine engine, const Hooks& hooks,
-                     CopyPairs* copies, UnitSource* source = nullptr);
+// are on their way at once. source: gives the units; null: they are all done here. throws: what a
+// thread could not attribute to a file.
+void run_job_threads(JobState& job, const Plan& plan, CopyPairs* copies,
+                     UnitSource* source = nullptr);
 
 // Who works on a job: this process; who lets others take part of it derives from this.
 class Crew {
@@ -31,8 +31,8 @@ class Crew {
 
   // Does the plan as run_job_threads() does, and tells who did it. copies: left alone if others
   // take part.
-  virtual void work(JobState& job, const Places& places, const Plan& plan, crypto::Engine engine,
-                    const Hooks& hooks, CopyPairs* copies, JobReport& outcome);
+  virtual void work(JobState& job, const Places& places, const Plan& plan, CopyPairs* copies,
+                    JobReport& outcome);
 };
 
 }  // namespace tabane::encrypt

@@ -5,15 +5,11 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include <algorithm>
 #include <atomic>
 #include <cerrno>
 #include <chrono>
-#include <cstring>
-#include <memory>
 #include <mutex>
 #include <numeric>
-#include <utility>
 
 #include "tabane/core/error.h"
 #include "tabane/core/output_file.h"
@@ -326,14 +322,6 @@ std::string Tree::path(std::uint32_t directory, const char* name) const {
   std::string result = path(directory);
   if (!result.empty()) result += '/';
   return result += name;
-}
-
-std::string Tree::path(const TreeFile& file) const {
-  return path(file.directory, name(file.name_at));
-}
-
-std::string Tree::path(const TreeLink& link) const {
-  return path(link.directory, name(link.name_at));
 }
 
 std::uint64_t Tree::bytes() const {

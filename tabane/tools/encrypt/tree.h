@@ -36,10 +36,7 @@ requires std::is_trivially_copyable_v<T>
 class GrowingArray {
  public:
   GrowingArray() = default;
-  GrowingArray(GrowingArray&& other) noexcept
-      : values_(std::move(other.values_)),
-        size_(std::exchange(other.size_, 0)),
-        room_(std::exchange(other.room_, 0)) {}
+  GrowingArray(GrowingArray&& other) noexcept { *this = std::move(other); }
   GrowingArray& operator=(GrowingArray&& other) noexcept {
     values_ = std::move(other.values_);
     size_ = std::exchange(other.size_, 0);
@@ -140,9 +137,9 @@ struct Tree {
   std::uint64_t add_name(std::string_view name);
   // "a/b/c" below the root; "" for the root itself.
   std::string path(std::uint32_t directory) const;
-  std::string path(const TreeFile& file) const;
-  std::string path(const TreeLink& link) const;
   std::string path(std::uint32_t directory, const char* name) const;  // of what has this name there
+  std::string path(const TreeFile& file) const { return path(file.directory, name(file.name_at)); }
+  std::string path(const TreeLink& link) const { return path(link.directory, name(link.name_at)); }
   std::uint64_t bytes() const;
   bool has_place(const core::FileId& place) const;
 };

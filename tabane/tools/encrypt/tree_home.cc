@@ -17,14 +17,12 @@
 
 #include "tabane/core/error.h"
 #include "tabane/core/output_file.h"
-#include "tabane/core/temporary_file.h"
 #include "tabane/tools/encrypt/sealed_format.h"
 #include "tabane/tools/encrypt/tree.h"
 
 namespace tabane::encrypt {
 namespace {
 
-constexpr const char* kKeysName = "keys";
 constexpr const char* kLockName = "lock";
 
 namespace fs = std::filesystem;
@@ -106,8 +104,10 @@ core::Descriptor open_home(int root, bool make) {
   return home;
 }
 
-core::Descriptor open_own_file(int directory, const char* name, const char* path) {
-  core::Descriptor file = open_entry(directory, name);
+core::Descriptor open_own_file(int root, const char* path) {
+  const core::Descriptor home = open_home(root, false);
+  if (!home.valid()) return {};
+  core::Descriptor file = open_entry(home.get(), name_at_home(path));
   if (!file.valid() && errno == ENOENT) return file;
   struct stat there {};
   if (!file.valid() && errno != ELOOP) throw core::SystemError("open", path, errno);
@@ -137,8 +137,8 @@ void remove_own_file(int home, const char* path) {
 }
 
 std::vector<std::string> strangers_at_home(int root) {
-  constexpr std::array<std::string_view, 4> kNames = {kKeysName, kManifestName, kLockName,
-                                                      name_at_home(kIsChanging)};
+  constexpr std::array<std::string_view, 4> kNames = {name_at_home(kKeysPath), kManifestName,
+                                                      kLockName, name_at_home(kIsChanging)};
   core::Descriptor home = open_home(root, false);
   std::unique_ptr<DIR, int (*)(DIR*)> stream(home.valid() ? fdopendir(home.get()) : nullptr,
                                              &closedir);
@@ -159,9 +159,7 @@ std::vector<std::string> strangers_at_home(int root) {
 }
 
 std::optional<std::vector<std::byte>> read_keys(int root) {
-  const core::Descriptor home = open_home(root, false);
-  if (!home.valid()) return std::nullopt;
-  const core::Descriptor file = open_own_file(home.get(), kKeysName, kKeysPath);
+  const core::Descriptor file = open_own_file(root, kKeysPath);
   if (!file.valid()) return std::nullopt;
   std::vector<std::byte> bytes(kMostOfKeysFile + 1);
   bytes.resize(core::read_all_at(file.get(), bytes.data(), bytes.size(), 0, kKeysPath));
@@ -170,7 +168,7 @@ std::optional<std::vector<std::byte>> read_keys(int root) {
 
 void write_keys(int root, std::span<const std::byte> bytes, bool fsync) {
   auto home = std::make_shared<const core::Descriptor>(open_home(root, true));
-  core::OutputFile file(std::move(home), kKeysName, 0666);
+  core::OutputFile file(std::move(home), name_at_home(kKeysPath), 0666);
   core::write_all_at(file.fd(), bytes.data(), bytes.size(), 0, kKeysPath);
   file.commit({.replace = true, .fsync = fsync});
 }

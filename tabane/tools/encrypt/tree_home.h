@@ -13,7 +13,6 @@
 
 namespace tabane::encrypt {
 
-inline constexpr const char* kManifestName = "manifest";  // in .tabane
 // As failures name them, and below the root.
 inline constexpr const char* kManifestPath = ".tabane/manifest";
 inline constexpr const char* kKeysPath = ".tabane/keys";
@@ -22,18 +21,19 @@ inline constexpr const char* kKeysPath = ".tabane/keys";
 inline constexpr const char* kIsChanging = ".tabane/changing";
 // The name in .tabane of what has this path.
 constexpr const char* name_at_home(const char* path) { return path + sizeof ".tabane"; }
+inline constexpr const char* kManifestName = name_at_home(kManifestPath);
 
 // Opens the directory .tabane; makes it if it is missing and `make`.
 // throws: core::SystemError; core::Error if something else has the name. Returns none that is valid
 // if it is missing.
 core::Descriptor open_home(int root, bool make);
 
-// Opens a file that tabane keeps in .tabane for reading, by its name below `directory`.
-// path: told in errors. throws: core::SystemError; core::Error if something is there that is not a
-// regular file. Returns none that is valid if it is missing.
-core::Descriptor open_own_file(int directory, const char* name, const char* path);
+// Opens a file that tabane keeps in .tabane for reading. path: one of the above, as of the next
+// three. throws: as open_home(); core::Error if something is there that is not a regular file.
+// Returns none that is valid if it is missing.
+core::Descriptor open_own_file(int root, const char* path);
 
-// Returns whether a file is in .tabane. path: one of the above; as of the next two.
+// Returns whether a file is in .tabane.
 bool has_own_file(int root, const char* path);
 // home: the directory .tabane, open. What is removed is gone afterwards, there before or not.
 // throw: core::SystemError.

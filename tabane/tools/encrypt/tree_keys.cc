@@ -118,4 +118,14 @@ TreeSeal make_new_seal(const Openers& openers) {
   return make_seal(tree, std::move(key), std::move(slots));
 }
 
+StreamSeal fresh_seal(const TreeSeal& tree, Content content) {
+  Header header = tree.header;
+  crypto::fill_random(header.file_salt);
+  StreamSeal seal{{}, derive_file_keys(header, tree.key, content), header.chunk_bytes()};
+  const auto fixed = encode_header(header, seal.keys);
+  seal.header.assign(fixed.begin(), fixed.end());
+  seal.header.insert(seal.header.end(), tree.embedded.begin(), tree.embedded.end());
+  return seal;
+}
+
 }  // namespace tabane::encrypt

@@ -6,6 +6,7 @@
 #include <span>
 #include <vector>
 
+#include "tabane/tools/encrypt/chunk_stream.h"
 #include "tabane/tools/encrypt/identity.h"
 #include "tabane/tools/encrypt/key_slots.h"
 #include "tabane/tools/encrypt/sealed_format.h"
@@ -63,5 +64,8 @@ TreeSeal make_seal(const TreeId& tree, TreeKey key, std::vector<Slot> slots);
 
 // A tree that was not there before.
 TreeSeal make_new_seal(const Openers& openers);
+
+// Draws a salt and makes a header. throws: core::Error if the crypto library fails.
+StreamSeal fresh_seal(const TreeSeal& tree, Content content = Content::file);
 
 }  // namespace tabane::encrypt

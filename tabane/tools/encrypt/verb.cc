@@ -96,27 +96,22 @@ crypto::Block block_of(const std::string& hex) {
   return block;
 }
 
-void require_not_stdin(const std::optional<std::string>& file, const char* option) {
-  if (!file || !core::leads_to(*file, STDIN_FILENO)) return;
-  throw core::UsageError("IN and {} cannot both be standard input; give another FILE", option);
-}
-
 void note_key_files(Options& options) {
-  crypto::KeyFiles& files = options.request.key_files;
-  files.add(options.key_file);
-  files.add(options.passphrase_file);
-  for (const std::string& path : options.recipients) files.add(path, false);
-  for (const std::string& path : options.identities) files.add(path);
+  Request& request = options.request;
+  const auto note = [&](const char* option, const std::string& file, bool is_secret = true) {
+    if (request.in == kStandardStream && core::leads_to(file, STDIN_FILENO)) {
+      throw core::UsageError("IN and {} cannot both be standard input; give another FILE", option);
+    }
+    request.key_files.add(file, is_secret);
+  };
+  if (options.key_file) note("--key-file", *options.key_file);
+  if (options.passphrase_file) note("--passphrase-file", *options.passphrase_file);
+  for (const std::string& path : options.recipients) note("--recipient", path, false);
+  for (const std::string& path : options.identities) note("--identity", path);
 }
 
 void check_standard_streams(Options& options) {
   const Request& request = options.request;
-  if (request.in == kStandardStream) {
-    require_not_stdin(options.key_file, "--key-file");
-    require_not_stdin(options.passphrase_file, "--passphrase-file");
-    for (const std::string& path : options.recipients) require_not_stdin(path, "--recipient");
-    for (const std::string& path : options.identities) require_not_stdin(path, "--identity");
-  }
   options.output_on_stdout =
       request.out == kStandardStream || core::leads_to(request.out, STDOUT_FILENO);
   options.trace_on_stdout =
@@ -170,8 +165,8 @@ void complete_request(Options& options) {
         "--cipher {0} takes a key of {1} bytes and no passphrase: give --key-file FILE",
         options.cipher, key_bytes(request.cipher));
   }
-  check_standard_streams(options);
   note_key_files(options);
+  check_standard_streams(options);
   request.selection = selection_of(options);
   if (const std::string file = options.json.file(); !file.empty()) {
     request.records.push_back({"--json", file});
@@ -335,16 +330,6 @@ void prepare(Options& options, comm::Comm* ranks) {
   read_key(options, options.request);
 }
 
-// Lets those who wait for a job go if there is none.
-void prepare_for(comm::Comm* ranks, Options& options) {
-  try {
-    prepare(options, ranks);
-  } catch (...) {
-    if (ranks) release_workers(*ranks);
-    throw;
-  }
-}
-
 // The part of a rank that is not the first: it reads no key and says nothing.
 void work_for_rank_0(Options& options, comm::Comm& ranks) {
   forbid_core_dumps();
@@ -362,11 +347,9 @@ void work_for_rank_0(Options& options, comm::Comm& ranks) {
 
 // Without a look at the files.
 int list(const Options& options) {
-  const Request& request = options.request;
   const bool as_json = options.json.given();
   std::vector<Failure> failures;
   const auto read = [&](const std::function<void(std::string_view)>& put) {
-    int digits = 1;
     bool first = true;
     std::string block;
     const auto add = [&](const std::string& text, std::size_t most = 1 << 16) {
@@ -376,18 +359,12 @@ int list(const Options& options) {
       block.clear();
     };
     failures = list_manifest(
-        request, {.places_are_fit = [&options] { options.json.allow_errors(); }},
-        {.begin =
-             [&](const ManifestSummary& manifest) {
-               digits = static_cast<int>(std::to_string(manifest.largest).size());
-               if (as_json) add(listing_head(manifest));
-             },
-         .entry =
-             [&](const ManifestEntry& entry) {
-               add(as_json ? listing_entry(entry, first) : listing_line(entry, digits));
-               first = false;
-             }});
-    add(as_json ? listing_end() : "", 0);
+        options.request, {.places_are_fit = [&options] { options.json.allow_errors(); }},
+        [&](const ManifestSummary& all, const ManifestEntry& entry) {
+          add(as_json ? listing_json(all, entry, first) : listing_line(all, entry));
+          first = false;
+        });
+    add(as_json ? kListingEnd : "", 0);
   };
   if (as_json) {
     options.json.write(read);
@@ -401,7 +378,12 @@ int list(const Options& options) {
 }
 
 int run(Options& options, comm::Comm* ranks, bool& lost) {
-  prepare_for(ranks, options);
+  try {
+    prepare(options, ranks);
+  } catch (...) {
+    if (ranks) release_workers(*ranks);  // who wait for a job
+    throw;
+  }
   if (options.list) {
     if (ranks) release_workers(*ranks);
     return list(options);

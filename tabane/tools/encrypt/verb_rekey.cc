@@ -13,6 +13,7 @@
 #include "tabane/program/progress.h"
 #include "tabane/tools/encrypt/job_text.h"
 #include "tabane/tools/encrypt/rekey.h"
+#include "tabane/tools/encrypt/run_keys.h"
 
 namespace tabane::program {
 namespace {
@@ -44,20 +45,10 @@ crypto::Passphrase passphrase_of(const std::string& path) {
 }
 
 // What the tree is opened with.
-struct OldKeys {
-  std::optional<MasterKey> key;
-  crypto::Passphrase passphrase;
-  std::vector<Identity> identities;
-
-  OpeningKeys keys() const {
-    return {.key = key ? &*key : nullptr,
-            .passphrase = passphrase.empty() ? nullptr : &passphrase,
-            .identities = identities};
-  }
-};
-
-OldKeys read_old(const Options& options) {
-  OldKeys given;
+Request read_old(const Options& options) {
+  Request given;
+  given.allow_costly_passphrase = options.allow_costly;
+  given.has_key = options.key_file.has_value();
   if (options.key_file) given.key = key_of(*options.key_file, false);
   if (options.passphrase_file) given.passphrase = passphrase_of(*options.passphrase_file);
   for (const std::string& path : options.identities) {
@@ -65,7 +56,7 @@ OldKeys read_old(const Options& options) {
     warn(file.warning);
     std::ranges::move(file.identities, std::back_inserter(given.identities));
   }
-  const bool none = !given.key && given.passphrase.empty() && given.identities.empty();
+  const bool none = !given.has_key && given.passphrase.empty() && given.identities.empty();
   if (none) given.passphrase = ask_passphrase(false);
   return given;
 }
@@ -114,12 +105,11 @@ void run(const Options& options) {
     openers_of(options.tree);  // nobody likes to type a passphrase for nothing
     look_at_key_files(options);
     make_memory_unreadable();
-    const OldKeys old = read_old(options);
+    const Request old = read_old(options);
     const NewOpeners now = read_new(options);
     const StopOnSignal stop;
     const auto stop_requested = [] { return StopOnSignal::requested(); };
-    KeyRing ring(old.keys(), options.allow_costly ? DerivationLimits::none() : DerivationLimits{},
-                 stop_requested);
+    KeyRing ring = ring_of(old, {.stop_requested = stop_requested});
     try {
       openers = rekey(options.tree, ring, now, stop_requested);
     } catch (const Stopped&) {

@@ -170,6 +170,8 @@ void work(Request& request, const Start& start, Trees& trees, const RankSecrets&
   const bool seals = tree_key && !start.slots.empty();
   const auto manifest = manifest_of(request, start, seals ? out.get() : in.get(), trees.tree, keys);
   JobState job(request, trees, in.get(), out.get(), keys);
+  job.hooks.stop_requested = hooks.stop_requested;
+  job.engine = crypto::resolve(request.engine);
   job.spreads_pieces = true;
   job.modes = start.modes;
   if (seals) {
@@ -187,8 +189,7 @@ void work(Request& request, const Start& start, Trees& trees, const RankSecrets&
   Plan plan = make_plan(trees.tree, start.plan);
   plan.threads = start.threads;
   GivenUnits units(job, mail, plan.threads);
-  run_job_threads(job, plan, crypto::resolve(request.engine),
-                  {.stop_requested = hooks.stop_requested}, nullptr, &units);
+  run_job_threads(job, plan, nullptr, &units);
   units.leave();
 }
 
