@@ -6,7 +6,6 @@
 #include <openssl/rsa.h>
 
 #include <algorithm>
-#include <cstring>
 #include <ctime>
 #include <vector>
 

@@ -8,7 +8,6 @@
 #include <utility>
 
 #include "tabane/comm/collectives.h"
-#include "tabane/solver/blas.h"
 #include "tabane/solver/model.h"
 #include "tabane/tools/linpack/accuracy.h"
 

@@ -12,7 +12,6 @@
 #include "tabane/core/binding.h"
 #include "tabane/core/error.h"
 #include "tabane/core/file.h"
-#include "tabane/core/statistics.h"
 #include "tabane/core/temporary_file.h"
 #include "tabane/simd/target.h"
 #include "tabane/tools/mine/bgv/encryption.h"

@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <cerrno>
 #include <system_error>
-#include <utility>
 
 #include "tabane/comm/collectives.h"
 #include "tabane/core/error.h"

@@ -15,7 +15,6 @@
 #include "tabane/core/error.h"
 #include "tabane/core/units.h"
 #include "tabane/program/command.h"
-#include "tabane/program/layout.h"
 #include "tabane/program/passphrase_prompt.h"
 #include "tabane/program/run_options.h"
 #include "tabane/tools/mine/apriori.h"

@@ -9,7 +9,6 @@
 #include <filesystem>
 #include <fstream>
 #include <map>
-#include <sstream>
 #include <string>
 #include <utility>
 #include <vector>
@@ -24,6 +23,7 @@
 #include "tabane/core/file.h"
 #include "tabane/core/temporary_file.h"
 #include "tabane/lab/record/published.h"
+#include "tabane/program/args.h"
 #include "tabane/tools/simulate/bench_patterns.h"
 #include "tabane/tools/simulate/halo.h"
 
@@ -142,9 +142,7 @@ void tell_published(Panel& panel) {
       {"linpack", "linpack --pattern 1992 -n"}, {"scg", "scg -n"}, {"slalom", "slalom --patches"}};
   for (const lab::Result& row : lab::published("ap1000-applications").results) {
     // ap1000.applications.scg.n100.ranks256
-    std::vector<std::string> words;
-    std::istringstream name(row.name);
-    for (std::string word; std::getline(name, word, '.');) words.push_back(word);
+    const program::Words words = program::split_words(row.name, '.');
     const int ranks = static_cast<int>(*row.number_detail("ranks"));
     const comm::GridShape shape = comm::fit_grid(ranks);
     const std::string run = fmt::format("{} {} --machine ap1000:{}x{}", verbs.at(words.at(2)),

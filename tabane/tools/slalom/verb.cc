@@ -10,7 +10,6 @@
 #include "tabane/core/temporary_file.h"
 #include "tabane/core/units.h"
 #include "tabane/program/command.h"
-#include "tabane/program/progress.h"
 #include "tabane/program/run_study.h"
 #include "tabane/program/solver.h"
 #include "tabane/tools/slalom/setup.h"

@@ -35,10 +35,7 @@ class BurstLoad {
     for (unsigned i = 0; i < pus; ++i) threads_.emplace_back([this] { work(); });
     threads_.emplace_back([this, seed] { switch_on_and_off(seed); });
   }
-  ~BurstLoad() {
-    over_ = true;
-    for (std::thread& thread : threads_) thread.join();
-  }
+  ~BurstLoad() { over_ = true; }
 
  private:
   void work() const {
@@ -62,7 +59,7 @@ class BurstLoad {
   }
 
   std::atomic<bool> over_ = false, on_ = false;
-  std::vector<std::thread> threads_;
+  std::vector<std::jthread> threads_;
 };
 
 lab::Json results_in(const std::filesystem::path& file) {

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 #include <filesystem>
+#include <ranges>
 
 #include "tabane/core/binding.h"
 #include "tabane/core/error.h"
@@ -99,11 +100,8 @@ std::pair<std::string, std::vector<std::string>> parse_vary(const std::string& t
       values.push_back(fmt::format("{:.{}g}", value, value == std::floor(value) ? 17 : 15));
     }
   } else {
-    for (std::size_t at = 0; at <= list.size();) {
-      const std::size_t comma = std::min(list.find(',', at), list.size());
-      values.push_back(list.substr(at, comma - at));
-      at = comma + 1;
-    }
+    for (const auto& value : std::views::split(list, ','))
+      values.emplace_back(value.begin(), value.end());
   }
   return {name, values};
 }
@@ -179,17 +177,12 @@ void TunePlan::check_placeholders() const {
 // Notes the reason if it is not.
 bool TunePlan::wanted(const std::string& factor) {
   std::string dashed = factor;
-  std::replace(dashed.begin(), dashed.end(), ' ', '-');
-  const bool named = is_in(request_.only, factor) || is_in(request_.only, dashed);
-  if (!request_.only.empty() && !named) {
-    left_out_.emplace_back(factor, "not among --only");
-    return false;
-  }
-  if (is_in(request_.without, factor) || is_in(request_.without, dashed)) {
-    left_out_.emplace_back(factor, "left out by --without");
-    return false;
-  }
-  return true;
+  std::ranges::replace(dashed, ' ', '-');
+  const auto named = [&](const auto& list) { return is_in(list, factor) || is_in(list, dashed); };
+  const bool only_others = !request_.only.empty() && !named(request_.only);
+  if (!only_others && !named(request_.without)) return true;
+  left_out_.emplace_back(factor, only_others ? "not among --only" : "left out by --without");
+  return false;
 }
 
 int TunePlan::start_of(const std::string& name, int otherwise) const {

@@ -10,7 +10,6 @@
 
 #include "tabane/core/error.h"
 #include "tabane/core/units.h"
-#include "tabane/lab/environment.h"
 #include "tabane/lab/record/text.h"
 #include "tabane/lab/record_head.h"
 #include "tabane/lab/study/study.h"
