@@ -4,14 +4,12 @@
 // Usage: tabane_bench_comm RANKS TURNS_FILE.
 #include <fmt/format.h>
 #include <sched.h>
-#include <sys/mman.h>
 #include <sys/uio.h>
 #include <time.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <array>
-#include <cerrno>
 #include <chrono>
 #include <cstdint>
 #include <cstring>
@@ -26,6 +24,7 @@
 #include "tabane/comm/launch.h"
 #include "tabane/core/clock.h"
 #include "tabane/core/measurement.h"
+#include "tabane/team/fork.h"
 
 namespace tabane::bench {
 namespace {
@@ -137,17 +136,18 @@ class CommMessages {
   comm::Comm& comm_;
 };
 
-// --- what the receiver does with a message of 32 KiB ---
+// --- what the receiver does with a message ---
 
 using Values = std::span<const std::uint64_t>;
 
-// Receives into a buffer, or reads where the message is; then uses it or not.
+// Receives into a buffer, or reads where the message is; then uses all of it or its end.
 template <bool kView, bool kUse>
-std::uint64_t ping_pong_values(comm::Comm& comm, std::uint64_t count) {
-  std::vector<std::uint64_t> out(32 * 1024 / sizeof(std::uint64_t)), in(out.size());
+std::uint64_t ping_pong_values(comm::Comm& comm, std::size_t bytes, std::uint64_t count) {
+  std::vector<std::uint64_t> out(bytes / sizeof(std::uint64_t)), in(out.size());
   const int peer = 1 - comm.rank();
   const auto use = [](Values values) {
-    if (kUse) core::keep(std::accumulate(values.begin(), values.end(), std::uint64_t{0}));
+    core::keep(kUse ? std::accumulate(values.begin(), values.end(), std::uint64_t{0})
+                    : values.back());
   };
   for (std::uint64_t i = 0; i < count; ++i) {
     if (comm.rank() == 0) comm.send(peer, out);
@@ -239,19 +239,6 @@ std::uint64_t ping_pong_one_copy(ByHand& shared, int rank, std::size_t bytes, bo
       shared, rank, bytes, anew, count, [](ByHand::Side&, const std::byte*) {}, read);
 }
 
-// --- views ---
-
-std::uint64_t ping_pong_view(comm::Comm& comm, std::size_t bytes, std::uint64_t count) {
-  const std::vector<std::byte> out(bytes);
-  const int peer = 1 - comm.rank();
-  for (std::uint64_t i = 0; i < count; ++i) {
-    if (comm.rank() == 0) comm.send(peer, out);
-    core::keep(comm.recv_view<std::byte>(peer).values().back());
-    if (comm.rank() == 1) comm.send(peer, out);
-  }
-  return 0;
-}
-
 // --- a rank that waits ---
 
 std::uint64_t cpu_ns(pid_t pid) {
@@ -278,14 +265,6 @@ std::uint64_t idle_ppm(comm::Comm& comm) {
   const std::chrono::duration<double, std::micro> passed = std::chrono::steady_clock::now() - start;
   comm.send(1, 0);
   return static_cast<std::uint64_t>(1e3 * static_cast<double>(used) / passed.count());
-}
-
-// Memory of zeros that the ranks forked later share.
-ByHand& shared_by_ranks() {
-  void* const memory =
-      mmap(nullptr, sizeof(ByHand), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-  if (memory == MAP_FAILED) throw core::SystemError("mmap", "memory of two ranks", errno);
-  return *static_cast<ByHand*>(memory);
 }
 
 void serve_comm(comm::Comm& comm, const std::string& turns_file, ByHand& shared) {
@@ -322,13 +301,13 @@ void serve_comm(comm::Comm& comm, const std::string& turns_file, ByHand& shared)
   // Each rank lets the others of its PU run once.
   work.add("switches", repeated([] { sched_yield(); }));
   if (comm.size() == 2) {
-    const auto add = [&](const std::string& verb, auto f) {
-      work.add(verb, [&comm, f](std::uint64_t count) { return f(comm, count); });
+    const auto add = [&](const std::string& verb, auto f, std::size_t bytes) {
+      work.add(verb, [=, &comm](std::uint64_t count) { return f(comm, bytes, count); });
     };
-    add("recv", ping_pong_values<false, false>);
-    add("view", ping_pong_values<true, false>);
-    add("recv-and-use", ping_pong_values<false, true>);
-    add("view-and-use", ping_pong_values<true, true>);
+    add("recv", ping_pong_values<false, false>, 32 * 1024);
+    add("view", ping_pong_values<true, false>, 32 * 1024);
+    add("recv-and-use", ping_pong_values<false, true>, 32 * 1024);
+    add("view-and-use", ping_pong_values<true, true>, 32 * 1024);
     work.add("flags",
              [&](std::uint64_t count) { return ping_pong_flags(turns, comm.rank(), count); });
     for (const std::size_t bytes : kPingPongBytes) {
@@ -342,8 +321,7 @@ void serve_comm(comm::Comm& comm, const std::string& turns_file, ByHand& shared)
                    return f(shared, comm.rank(), bytes, anew, count);
                  });
       }
-      work.add(fmt::format("view-{}", bytes),
-               [&comm, bytes](std::uint64_t count) { return ping_pong_view(comm, bytes, count); });
+      add(fmt::format("view-{}", bytes), ping_pong_values<true, false>, bytes);
     }
     work.add("idle", [&](std::uint64_t) { return idle_ppm(comm); });
   }
@@ -352,7 +330,8 @@ void serve_comm(comm::Comm& comm, const std::string& turns_file, ByHand& shared)
 
 int scene(const std::vector<std::string>& words) {
   if (words.size() != 2) throw core::UsageError("usage: tabane_bench_comm RANKS TURNS_FILE");
-  ByHand& shared = shared_by_ranks();
+  const team::SharedBlock memory(sizeof(ByHand), "memory of two ranks");  // of zeros
+  auto& shared = *reinterpret_cast<ByHand*>(memory.data());
   comm::launch({.ranks = std::stoi(words[0]), .transport = comm::TransportKind::shm},
                [&](comm::Comm& comm) { serve_comm(comm, words[1], shared); });
   return 0;

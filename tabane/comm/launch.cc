@@ -177,8 +177,8 @@ core::Placement placement_under_mpi(Comm& comm) {
 }
 
 void launch_mpi(const LaunchOptions& options, const Collectives& collectives, const Function& f) {
-  std::unique_ptr<Transport> opened = open_mpi_world(silence_limit(options.silence_limit_s));
-  Transport& world = *opened;
+  std::unique_ptr<MpiWorld> opened = open_mpi_world(silence_limit(options.silence_limit_s));
+  MpiWorld& world = *opened;
   if (options.ranks != 0 && options.ranks != world.size()) {
     throw core::UsageError(
         "ranks = {} cannot be where MPI has {}: give 0, or start them with mpirun -n {}",
@@ -192,13 +192,13 @@ void launch_mpi(const LaunchOptions& options, const Collectives& collectives, co
       if (comm.rank() == 0) options.show_placement(placement);
     }
     f(comm);
-    close_mpi_world(world);
+    world.close();
   } catch (const core::LostError& error) {
-    fail_mpi_world(world, "", &error);
+    world.fail("", &error);
     throw;
   } catch (...) {
     const Thrown thrown = current_exception();
-    fail_mpi_world(world, "threw: " + thrown.text);
+    world.fail("threw: " + thrown.text);
     throw_of_rank(static_cast<std::size_t>(comm.rank()), thrown);
   }
 }

@@ -77,10 +77,8 @@ std::string_view trimmed(std::string_view text) {
 void parse_shape(std::string_view text, Machine& machine) {
   const std::size_t x = text.find('x');
   const auto side = [](std::string_view word) {
-    const std::optional<double> value = core::number_in<double>(trimmed(word));
-    const bool is_legal =
-        value && *value >= 1 && *value <= kMostRanks && *value == std::floor(*value);
-    return is_legal ? static_cast<int>(*value) : 0;
+    const int value = core::number_in<int>(trimmed(word)).value_or(0);
+    return value >= 1 && value <= kMostRanks ? value : 0;
   };
   const int rows = x == text.npos ? 0 : side(text.substr(0, x));
   const int columns = x == text.npos ? 0 : side(text.substr(x + 1));
@@ -181,23 +179,17 @@ void require_positive(Law law, std::string_view text) {
   }
 }
 
-std::string text_of(const std::string& file) {
-  std::error_code ignored;
-  if (!std::filesystem::exists(file, ignored)) {
-    const std::vector<Preset> all = presets();
-    throw core::UsageError(
-        "there is no machine '{}': give {}, perhaps with a shape as in {}:16x16, or a "
-        "file (see 'tabane simulate')",
-        file, fmt::join(all | std::views::transform(&Preset::name), ", "), all.front().name);
-  }
-  return core::read_file(file);
-}
-
+// name: of a preset or a file.
 Machine parse_named(const std::string& name) {
-  for (const Preset& preset : presets()) {
-    if (preset.name == name) return Machine::parse(preset.text, preset.name);
-  }
-  return Machine::parse(text_of(name), name);
+  const std::vector<Preset> all = presets();
+  const auto found = std::ranges::find(all, name, &Preset::name);
+  if (found != all.end()) return Machine::parse(found->text, name);
+  std::error_code ignored;
+  if (std::filesystem::exists(name, ignored)) return Machine::parse(core::read_file(name), name);
+  throw core::UsageError(
+      "there is no machine '{}': give {}, perhaps with a shape as in {}:16x16, or a file (see "
+      "'tabane simulate')",
+      name, fmt::join(all | std::views::transform(&Preset::name), ", "), all.front().name);
 }
 
 int distance(int from, int to, int around) {

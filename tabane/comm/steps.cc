@@ -3,7 +3,6 @@
 #include <algorithm>
 
 #include "tabane/comm/collectives.h"
-#include "tabane/core/error.h"
 
 namespace tabane::comm {
 
@@ -35,21 +34,21 @@ double StepTable::seconds_of_slowest() const {
   return most;
 }
 
-Steps::Steps(Comm& comm, std::initializer_list<const char*> names) : comm_(comm), names_(names) {
-  TABANE_ASSERT(names.size() <= kMostSteps);
+Steps::Steps(Comm& comm, std::initializer_list<const char*> names)
+    : comm_(comm), names_(names), own_(names.size()) {
   since_ = comm.now();  // the first look at a clock may calibrate it
 }
 
 void Steps::stop_current() {
   const double now = comm_.now();
-  if (current_ != kNone) seconds_[static_cast<std::size_t>(current_)] += now - since_;
+  if (current_ != kNone) own_[static_cast<std::size_t>(current_)].seconds += now - since_;
   since_ = now;
 }
 
 void Steps::enter(int step) {
   stop_current();
   current_ = step;
-  ++times_[static_cast<std::size_t>(step)];
+  ++own_[static_cast<std::size_t>(step)].times;
   comm_.set_phase(names_[static_cast<std::size_t>(step)]);
 }
 
@@ -60,19 +59,14 @@ void Steps::leave(int outer) {
 }
 
 StepTable Steps::gather() const {
-  const std::size_t steps = names_.size();
-  std::vector<StepTime> own(steps);
-  for (std::size_t step = 0; step < steps; ++step) {
-    own[step] = {times_[step], seconds_[step]};
-  }
-  const bool is_root = comm_.rank() == 0;
   const auto ranks = static_cast<std::size_t>(comm_.size());
-  std::vector<StepTime> all(is_root ? ranks * steps : 0);
-  comm::gather(comm_, own, all, 0);
+  std::vector<StepTime> all(comm_.rank() == 0 ? ranks * own_.size() : 0);
+  comm::gather(comm_, own_, all, 0);
   StepTable table;
   table.names.assign(names_.begin(), names_.end());
-  for (auto from = all.begin(); from != all.end(); from += static_cast<std::ptrdiff_t>(steps)) {
-    table.ranks.emplace_back(from, from + static_cast<std::ptrdiff_t>(steps));
+  const auto steps = static_cast<std::ptrdiff_t>(own_.size());
+  for (auto from = all.begin(); from != all.end(); from += steps) {
+    table.ranks.emplace_back(from, from + steps);
   }
   return table;
 }

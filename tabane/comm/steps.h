@@ -10,7 +10,6 @@
 //   }
 #pragma once
 
-#include <array>
 #include <cstdint>
 #include <initializer_list>
 #include <string>
@@ -49,9 +48,7 @@ struct StepTable {
 // cost: two reads of the tick counter a step, about 30 ns each.
 class Steps {
  public:
-  static constexpr std::size_t kMostSteps = 16;
-
-  // names: of static storage, at most kMostSteps.
+  // names: of static storage.
   Steps(Comm& comm, std::initializer_list<const char*> names);
 
   class Scope {
@@ -86,8 +83,7 @@ class Steps {
 
   mutable Comm comm_;
   std::vector<const char*> names_;
-  std::array<double, kMostSteps> seconds_{};
-  std::array<std::uint64_t, kMostSteps> times_{};
+  std::vector<StepTime> own_;  // by step
   double since_ = 0;
   int current_ = kNone;
 };

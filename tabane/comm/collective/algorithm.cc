@@ -17,9 +17,15 @@ void copy_elements(std::byte* to, std::size_t to_stride, const std::byte* from,
   }
 }
 
-// Returns where element `index` of a rank's part is among the elements of all.
-std::size_t cyclic_index(std::size_t index, int ranks, int rank) {
-  return index * static_cast<std::size_t>(ranks) + static_cast<std::size_t>(rank);
+// Where the piece of a rank's part is among the parts of all, and from one element to the next.
+struct Place {
+  std::size_t begin, stride;
+};
+Place place_of(const Call& call, int ranks, int rank, std::size_t offset) {
+  const auto p = static_cast<std::size_t>(ranks), r = static_cast<std::size_t>(rank);
+  const std::size_t element = call.element.bytes;
+  if (call.layout == Layout::block) return {r * call.bytes + offset, element};
+  return {offset * p + r * element, p * element};
 }
 
 }  // namespace
@@ -29,7 +35,9 @@ void copy_bytes(std::span<std::byte> to, std::span<const std::byte> from) {
 }
 
 void copy_strided(std::byte* to, std::size_t to_stride, const std::byte* from,
-                  std::size_t from_stride, std::size_t elements, std::size_t element_bytes) {
+                  std::size_t from_stride, std::size_t bytes, std::size_t element_bytes) {
+  if (to_stride == from_stride) return copy_bytes({to, bytes}, {from, bytes});
+  const std::size_t elements = bytes / element_bytes;
   switch (element_bytes) {
     case 1:
       return copy_elements<1>(to, to_stride, from, from_stride, elements);
@@ -51,26 +59,16 @@ void copy_strided(std::byte* to, std::size_t to_stride, const std::byte* from,
 
 void put_piece(std::span<std::byte> all, const Call& call, int ranks, int rank, std::size_t offset,
                std::span<const std::byte> piece) {
-  if (call.layout == Layout::block) {
-    const std::size_t begin = static_cast<std::size_t>(rank) * call.bytes + offset;
-    return copy_bytes(all.subspan(begin, piece.size()), piece);
-  }
-  const std::size_t element = call.element.bytes;
-  const std::size_t first = cyclic_index(offset / element, ranks, rank);
-  copy_strided(all.data() + first * element, static_cast<std::size_t>(ranks) * element,
-               piece.data(), element, piece.size() / element, element);
+  const Place to = place_of(call, ranks, rank, offset);
+  copy_strided(all.data() + to.begin, to.stride, piece.data(), call.element.bytes, piece.size(),
+               call.element.bytes);
 }
 
 void take_piece(std::span<const std::byte> all, const Call& call, int ranks, int rank,
                 std::size_t offset, std::span<std::byte> piece) {
-  if (call.layout == Layout::block) {
-    const std::size_t begin = static_cast<std::size_t>(rank) * call.bytes + offset;
-    return copy_bytes(piece, all.subspan(begin, piece.size()));
-  }
-  const std::size_t element = call.element.bytes;
-  const std::size_t first = cyclic_index(offset / element, ranks, rank);
-  copy_strided(piece.data(), element, all.data() + first * element,
-               static_cast<std::size_t>(ranks) * element, piece.size() / element, element);
+  const Place from = place_of(call, ranks, rank, offset);
+  copy_strided(piece.data(), call.element.bytes, all.data() + from.begin, from.stride, piece.size(),
+               call.element.bytes);
 }
 
 std::span<std::byte> segment_of(std::span<std::byte> values, std::size_t element_bytes, int parts,

@@ -40,6 +40,7 @@ void broadcast_binomial(Group& group, const Call& call);
 void reduce_linear(Group& group, const Call& call);
 void reduce_tree(Group& group, const Call& call);
 void gather_direct(Group& group, const Call& call);
+void all_reduce_two_level(Group& group, const Call& call);  // a barrier without values
 
 // --- when an algorithm refuses a call: see Algorithm::refuses ---
 
@@ -63,9 +64,9 @@ bool is_too_large_for_native(Group& group, const Call& call);
 
 // memcpy() that may be given nothing.
 void copy_bytes(std::span<std::byte> to, std::span<const std::byte> from);
-// Copies elements of that many bytes; strides in bytes from one to the next.
+// Copies so many bytes of elements; strides in bytes from one to the next. Equal ones: no gaps.
 void copy_strided(std::byte* to, std::size_t to_stride, const std::byte* from,
-                  std::size_t from_stride, std::size_t elements, std::size_t element_bytes);
+                  std::size_t from_stride, std::size_t bytes, std::size_t element_bytes);
 
 // Copies a piece of a rank's part, which starts `offset` bytes after the part's begin, to or from
 // its places in `all`, which depend on call.layout. Whole elements; call.bytes: of a part.

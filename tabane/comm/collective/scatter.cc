@@ -24,7 +24,8 @@ void pick(const Call& call, int ranks, int rank, std::size_t begin,
   const std::size_t skip = (r + p - first % p) % p;  // to this rank's first element of the chunk
   if (skip >= elements) return;
   copy_strided(call.out.data() + (first + skip) / p * element, element,
-               chunk.data() + skip * element, p * element, (elements - skip + p - 1) / p, element);
+               chunk.data() + skip * element, p * element, (elements - skip + p - 1) / p * element,
+               element);
 }
 
 // The root writes all into the ring of chunks, unsorted; each rank picks its own part, so that

@@ -90,16 +90,10 @@ void Schedule::add_rounds(const Call& call) {
     rounds_.receive((self + p - 1) % p, std::as_writable_bytes(std::span(&other_, 1)));
     rounds_.end_round();
   }
-  switch (call.kind) {
-    case Kind::barrier:
-      return add_barrier(rounds_, *group_);
-    case Kind::broadcast:
-      return add_broadcast(rounds_, *group_, call);
-    case Kind::all_reduce:
-      return add_all_reduce(rounds_, *group_, call);
-    default:
-      throw core::UsageError("{} has no form that does not block", name_of(call.kind));
-  }
+  if (call.kind == Kind::barrier) return add_barrier(rounds_, *group_);
+  if (call.kind == Kind::broadcast) return add_broadcast(rounds_, *group_, call);
+  TABANE_ASSERT(call.kind == Kind::all_reduce);
+  add_all_reduce(rounds_, *group_, call);
 }
 
 void Schedule::begin_round(std::size_t round) {

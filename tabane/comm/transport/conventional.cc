@@ -221,18 +221,6 @@ void SocketEndpoint::wait(pollfd other, std::span<const int> peers,
   }
 }
 
-// A received message, which stays where it is.
-class MessageParcel : public Parcel {
- public:
-  explicit MessageParcel(Message message) : kept_(std::move(message)) {
-    bytes = kept_.bytes;
-    arrival = kept_.arrival();
-  }
-
- private:
-  const Message kept_;
-};
-
 class SocketTransport : public ForwardingTransport {
  public:
   SocketTransport(std::shared_ptr<Transport> below, std::shared_ptr<SocketEndpoint> endpoint,
@@ -264,7 +252,8 @@ class SocketTransport : public ForwardingTransport {
     endpoint_->post(posted);
     Message message = take(posted);
     message.require_fit(rank(), label.type, message.bytes.size());
-    return std::make_unique<MessageParcel>(std::move(message));
+    return std::make_unique<KeptParcel<Bytes>>(message.arrival(), message.bytes,
+                                               std::move(message.bytes));
   }
   std::unique_ptr<Pending> irecv(int from, const Label& label, std::span<std::byte> into) override {
     return std::make_unique<SocketReceive>(*this, from, label, into);

@@ -39,46 +39,38 @@ std::filesystem::path directory_of_modules() {
                           : core::module_directory(core::this_program(), core::module_places());
 }
 
-std::string started_by(const std::optional<MpiLauncher>& launcher) {
-  return launcher ? fmt::format("this process was started by an MPI launcher ({} is set)",
-                                launcher->variable)
-                  : "the transport mpi was asked for";
-}
-
-[[noreturn]] void throw_no_module(const std::optional<MpiLauncher>& launcher,
-                                  const std::vector<std::string>& modules) {
+// MPI's own plugins look for its symbols among all: RTLD_GLOBAL.
+void* load() {
+  const std::optional<MpiLauncher> launcher = mpi_launcher();
+  const std::string started =
+      launcher ? fmt::format("this process was started by an MPI launcher ({} is set)",
+                             launcher->variable)
+               : "the transport mpi was asked for";
+  const std::vector<std::string> modules =
+      launcher ? launcher->modules : std::vector<std::string>{kOpenMpi, kMpich};
+  const std::filesystem::path directory = directory_of_modules();
+  for (const std::string& module : modules) {
+    const std::filesystem::path file = directory / module;
+    std::error_code ignored;
+    if (!std::filesystem::exists(file, ignored)) continue;
+    // A directory that the user has named is the user's choice.
+    const bool is_named = secure_getenv(kDirectoryVariable) != nullptr;
+    const std::string distrust = is_named ? "" : core::distrust_of(file, core::this_program());
+    if (!distrust.empty()) {
+      throw core::UsageError(
+          "{}, but tabane's module for MPI is not loaded: {}. If you trust it all the same, set "
+          "{}={}",
+          started, distrust, kDirectoryVariable, directory.string());
+    }
+    if (void* const loaded = dlopen(file.c_str(), RTLD_NOW | RTLD_GLOBAL)) return loaded;
+    throw core::UsageError("{}, but tabane's module for MPI cannot be loaded: {}", started,
+                           dlerror());
+  }
   throw core::UsageError(
       "{}, but tabane's module for MPI, {}, is not in {}: install the headers of this MPI (Debian: "
       "libopenmpi-dev or libmpich-dev) and build tabane again, or give the module's directory by "
       "{}, or ask for the transport shm",
-      started_by(launcher), fmt::join(modules, " or "), directory_of_modules().string(),
-      kDirectoryVariable);
-}
-
-[[noreturn]] void throw_distrusted(const std::optional<MpiLauncher>& launcher,
-                                   const std::filesystem::path& directory, std::string_view why) {
-  throw core::UsageError(
-      "{}, but tabane's module for MPI is not loaded: {}. If you trust it all the same, set {}={}",
-      started_by(launcher), why, kDirectoryVariable, directory.string());
-}
-
-// MPI's own plugins look for its symbols among all: RTLD_GLOBAL.
-void* load(const std::optional<MpiLauncher>& launcher) {
-  const std::vector<std::string> modules =
-      launcher ? launcher->modules : std::vector<std::string>{kOpenMpi, kMpich};
-  const bool named = secure_getenv(kDirectoryVariable) != nullptr;
-  for (const std::string& module : modules) {
-    const std::filesystem::path file = directory_of_modules() / module;
-    std::error_code ignored;
-    if (!std::filesystem::exists(file, ignored)) continue;
-    // A directory that the user has named is the user's choice.
-    const std::string distrust = named ? "" : core::distrust_of(file, core::this_program());
-    if (!distrust.empty()) throw_distrusted(launcher, file.parent_path(), distrust);
-    if (void* const loaded = dlopen(file.c_str(), RTLD_NOW | RTLD_GLOBAL)) return loaded;
-    throw core::UsageError("{}, but tabane's module for MPI cannot be loaded: {}",
-                           started_by(launcher), dlerror());
-  }
-  throw_no_module(launcher, modules);
+      started, fmt::join(modules, " or "), directory.string(), kDirectoryVariable);
 }
 
 template <class Entry>
@@ -98,19 +90,11 @@ void require_same_version(void* module) {
 }
 
 // It stays loaded: MPI leaves handlers behind that run at exit.
-struct Module {
-  Module() {
-    void* const module = load(mpi_launcher());
-    require_same_version(module);
-    open = entry<decltype(tabane_mpi_open)>(module, "tabane_mpi_open");
-    close = entry<decltype(tabane_mpi_close)>(module, "tabane_mpi_close");
-    fail = entry<decltype(tabane_mpi_fail)>(module, "tabane_mpi_fail");
-  }
-
-  decltype(tabane_mpi_open)* open = nullptr;
-  decltype(tabane_mpi_close)* close = nullptr;
-  decltype(tabane_mpi_fail)* fail = nullptr;
-};
+decltype(tabane_mpi_open)* opener_in_module() {
+  void* const module = load();
+  require_same_version(module);
+  return entry<decltype(tabane_mpi_open)>(module, "tabane_mpi_open");
+}
 
 // Variables of launchers that are no reason to take MPI, but may be one where it was asked for.
 constexpr std::array<const char*, 6> kOtherLaunchers{
@@ -134,11 +118,6 @@ void require_launcher() {
   throw core::UsageError(
       "the transport mpi was asked for, but no MPI launcher has started this process: start it by "
       "mpirun -n RANKS PROGRAM, or ask for the transport shm");
-}
-
-const Module& module() {
-  static const Module one;
-  return one;
 }
 
 }  // namespace
@@ -206,21 +185,16 @@ double silence_limit(std::optional<double> given) {
       given ? "silence_limit_s" : kVariable, given ? fmt::format("{}", *given) : text);
 }
 
-std::unique_ptr<Transport> open_mpi_world(double silence_limit_s) {
+std::unique_ptr<MpiWorld> open_mpi_world(double silence_limit_s) {
   require_launcher();
-  std::unique_ptr<Transport> world(module().open(silence_limit_s));
+  static const auto open = opener_in_module();
+  std::unique_ptr<MpiWorld> world(open(silence_limit_s));
   const std::optional<MpiLauncher> launcher = mpi_launcher();
   if (!launcher || launcher->ranks == 0 || launcher->ranks == world->size()) return world;
   throw core::UsageError(
       "{} says that there are {} ranks, but the MPI of tabane's module {} knows of {}: it is not "
       "the MPI whose launcher was used",
       launcher->variable, launcher->ranks, fmt::join(launcher->modules, " or "), world->size());
-}
-
-void close_mpi_world(Transport& world) { module().close(&world); }
-
-void fail_mpi_world(Transport& world, const std::string& how, const core::LostError* loss) {
-  module().fail(&world, how.c_str(), loss);
 }
 
 }  // namespace tabane::comm

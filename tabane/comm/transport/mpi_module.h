@@ -10,21 +10,29 @@
 #include "tabane/comm/transport/transport.h"
 #include "tabane/core/error.h"
 
+namespace tabane::comm {
+
+// Of all ranks that MPI has started: each of them opens it.
+class MpiWorld : public Transport {
+ public:
+  // Waits until all ranks have returned, which is what this one does. throws: core::LostError if
+  // one fails instead.
+  virtual void close() = 0;
+  // Tells the other ranks that this one has failed, unless one had before; waits for that up to a
+  // second. Deleting the transport does not wait then. loss: what it has thrown, which the others
+  // throw as it is; null: it has failed by itself.
+  virtual void fail(const std::string& how, const core::LostError* loss = nullptr) = 0;
+
+ protected:
+  using Transport::Transport;
+};
+
 // What the module offers. tabane's version, which must be that of the program.
 extern "C" const char tabane_mpi_version[];
 // The first world starts MPI, the end of the process ends it.
 // throws: core::Error.
 // silence_limit_s: see LaunchOptions; 0: none.
-extern "C" tabane::comm::Transport* tabane_mpi_open(double silence_limit_s);
-// Waits until all ranks have closed the world. throws: core::LostError if one fails instead.
-extern "C" void tabane_mpi_close(tabane::comm::Transport* world);
-// Tells the other ranks that this one has failed, unless one had before; waits for that up to a
-// second. Deleting the transport does not wait then. loss: what it has thrown, which the others
-// throw as it is; null: it has failed by itself.
-extern "C" void tabane_mpi_fail(tabane::comm::Transport* world, const char* how,
-                                const tabane::core::LostError* loss);
-
-namespace tabane::comm {
+extern "C" MpiWorld* tabane_mpi_open(double silence_limit_s);
 
 // What has started this process as one of several.
 struct MpiLauncher {
@@ -40,21 +48,14 @@ std::optional<MpiLauncher> mpi_launcher();
 // and no MPI connects them; else empty. LSF and PBS do not say how many tasks there are.
 std::string complaint_about_task();
 
-// A world of all ranks that MPI has started: each of them calls it. The first call loads the module
-// and starts MPI, which ends when the process exits. The module is looked for in the directory
+// The first call loads the module and starts MPI. The module is looked for in the directory
 // $TABANE_MPI_MODULE or, if that is not set, where module_directory() says; there only if nobody
 // else can write to it. A world that is neither closed nor failed when it is deleted is closed.
 // throws: core::UsageError if there is none, or it is of another version or not of the MPI that
 // started this process, or nothing has started it and it has not started MPI itself.
-std::unique_ptr<Transport> open_mpi_world(double silence_limit_s);
+std::unique_ptr<MpiWorld> open_mpi_world(double silence_limit_s);
 // Returns the limit that was given, or the one in $TABANE_SILENCE_LIMIT, or 30. throws:
 // core::UsageError if it is no number of seconds.
 double silence_limit(std::optional<double> given);
-// Waits until all ranks have returned, which is what this one does.
-// throws: core::LostError if one fails instead.
-void close_mpi_world(Transport& world);
-// What the rank that failed first tells the others. loss: as tabane_mpi_fail().
-void fail_mpi_world(Transport& world, const std::string& how,
-                    const core::LostError* loss = nullptr);
 
 }  // namespace tabane::comm

@@ -44,6 +44,20 @@ class Parcel {
   Arrival arrival;
 };
 
+// One that is in what it keeps.
+template <class Kept>
+class KeptParcel : public Parcel {
+ public:
+  KeptParcel(const Arrival& from, std::span<const std::byte> in_kept, Kept&& kept)
+      : kept_(std::move(kept)) {
+    bytes = in_kept;
+    arrival = from;
+  }
+
+ private:
+  const Kept kept_;
+};
+
 // Calls f at the end of a scope, however it is left.
 template <class F>
 class AtEnd {

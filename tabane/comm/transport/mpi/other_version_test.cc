@@ -1,4 +1,4 @@
 // A module for MPI of another version, which has nothing else.
 #include "tabane/comm/transport/mpi_module.h"
 
-const char tabane_mpi_version[] = "0.0.0";
+const char tabane::comm::tabane_mpi_version[] = "0.0.0";

@@ -145,15 +145,4 @@ class ReceivePending : public Pending {
   PostedReceive receive_;
 };
 
-class MpiParcel : public Parcel {
- public:
-  explicit MpiParcel(std::unique_ptr<PostedReceive> receive) : receive_(std::move(receive)) {
-    arrival = receive_->arrival();
-    bytes = receive_->kept();
-  }
-
- private:
-  std::unique_ptr<PostedReceive> receive_;
-};
-
 }  // namespace tabane::comm::mpi

@@ -27,12 +27,12 @@ namespace tabane::comm::mpi {
 
 namespace {
 
-class MpiTransport : public Transport {
+class MpiTransport : public MpiWorld {
  public:
   // comm: owned then. world_ranks: of the group's ranks.
   MpiTransport(std::shared_ptr<Engine> engine, MPI_Comm comm, int rank,
                std::vector<int> world_ranks)
-      : Transport(rank, static_cast<int>(world_ranks.size())),
+      : MpiWorld(rank, static_cast<int>(world_ranks.size())),
         engine_(std::move(engine)),
         user_(comm),
         internal_(engine_->library().duplicate(comm)),
@@ -50,9 +50,10 @@ class MpiTransport : public Transport {
     MPI_Comm_free(&user_);
   }
 
-  // Waits until all ranks of the world, whose transport this is, have returned; otherwise as the
-  // engine's.
-  void close() { engine_->close(std::array{user_, internal_}); }
+  void close() override { engine_->close(std::array{user_, internal_}); }
+  void fail(const std::string& how, const core::LostError* loss) override {
+    loss == nullptr ? engine_->fail(how.c_str()) : engine_->fail(*loss);
+  }
 
   std::string_view name() const override { return "mpi"; }
   int most_tag() const override { return std::min(kMostTag, engine_->most_tag()); }
@@ -77,7 +78,8 @@ class MpiTransport : public Transport {
         std::make_unique<PostedReceive>(origin(from, label), std::span<std::byte>{}, true);
     begin(*receive, from, label);
     receive->wait();
-    return std::make_unique<MpiParcel>(std::move(receive));
+    return std::make_unique<KeptParcel<std::unique_ptr<PostedReceive>>>(
+        receive->arrival(), receive->kept(), std::move(receive));
   }
   std::unique_ptr<Pending> isend(int to, const Label& label,
                                  std::span<const std::byte> bytes) override {
@@ -158,8 +160,6 @@ class MpiTransport : public Transport {
   }
   void set_phase(const char* text) override { engine_->set_phase(text); }
   std::atomic<const char*>& call() override { return engine_->call(); }
-
-  Engine& engine() { return *engine_; }
 
  private:
   // A packet that a probe has taken. Older than what MPI has of its source and tag.
@@ -251,34 +251,19 @@ class MpiTransport : public Transport {
 }  // namespace
 }  // namespace tabane::comm::mpi
 
-// --- the entries of the module, see mpi_module.h ---
-
-namespace {
-
-tabane::comm::mpi::MpiTransport& mpi_transport(tabane::comm::Transport* world) {
-  return *static_cast<tabane::comm::mpi::MpiTransport*>(world);
-}
-
-}  // namespace
+namespace tabane::comm {
 
 const char tabane_mpi_version[] = TABANE_VERSION;
 
-extern "C" tabane::comm::Transport* tabane_mpi_open(double silence_limit_s) {
-  using namespace tabane::comm::mpi;
-  Library& library = Library::get();
+MpiWorld* tabane_mpi_open(double silence_limit_s) {
+  mpi::Library& library = mpi::Library::get();
   library.require_permitted();
-  auto engine = std::make_shared<Engine>(library, silence_limit_s);
+  auto engine = std::make_shared<mpi::Engine>(library, silence_limit_s);
   std::vector<int> all(static_cast<std::size_t>(engine->size()));
   std::iota(all.begin(), all.end(), 0);
   const int rank = engine->rank();
   MPI_Comm comm = engine->library().duplicate(MPI_COMM_WORLD);
-  return new MpiTransport(std::move(engine), comm, rank, std::move(all));
+  return new mpi::MpiTransport(std::move(engine), comm, rank, std::move(all));
 }
 
-extern "C" void tabane_mpi_close(tabane::comm::Transport* world) { mpi_transport(world).close(); }
-
-extern "C" void tabane_mpi_fail(tabane::comm::Transport* world, const char* how,
-                                const tabane::core::LostError* loss) {
-  tabane::comm::mpi::Engine& engine = mpi_transport(world).engine();
-  loss == nullptr ? engine.fail(how) : engine.fail(*loss);
-}
+}  // namespace tabane::comm

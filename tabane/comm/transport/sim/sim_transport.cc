@@ -105,34 +105,18 @@ class SimReceive : public Pending {
   bool complete_ = false;
 };
 
-struct SimParcel : Parcel {
-  explicit SimParcel(Message message) : kept(std::move(message.bytes)) {
-    bytes = *kept;
-    arrival = message.arrival;
-  }
-  const Bytes kept;
-};
-
 class SimCollectives : public NativeCollectives {
  public:
   explicit SimCollectives(Place place) : place_(std::move(place)) {}
 
   bool offers(Kind kind) const override {
-    switch (kind) {
-      case Kind::barrier:
-        return machine().barrier.is_given();
-      case Kind::broadcast:
-        return machine().broadcast_latency.is_given();
-      case Kind::reduce:
-      case Kind::all_reduce:
-        return machine().sum.is_given();
-      case Kind::gather:
-        return machine().gather.is_given();
-      case Kind::scatter:
-        return machine().scatter.is_given();
-      default:
-        return false;
-    }
+    static constexpr std::pair<Kind, Law Machine::*> kLaws[] = {
+        {Kind::barrier, &Machine::barrier}, {Kind::broadcast, &Machine::broadcast_latency},
+        {Kind::reduce, &Machine::sum},      {Kind::all_reduce, &Machine::sum},
+        {Kind::gather, &Machine::gather},   {Kind::scatter, &Machine::scatter}};
+    return std::ranges::any_of(kLaws, [&](const auto& one) {
+      return one.first == kind && (machine().*one.second).is_given();
+    });
   }
 
   void barrier() override {
@@ -313,7 +297,7 @@ class SimTransport : public Transport {
     const Arrival& got = message.arrival;
     check_fits({got.source, got.type, got.bytes}, {rank(), label.type, got.bytes}, got.tag);
     place_.receive(message, machine().receive_pointer);
-    return std::make_unique<SimParcel>(std::move(message));
+    return std::make_unique<KeptParcel<Bytes>>(got, *message.bytes, std::move(message.bytes));
   }
   bool probe(int from, const Label& label, Arrival& arrival) override {
     place_.world.throw_if_failed();
