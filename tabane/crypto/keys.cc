@@ -114,15 +114,6 @@ std::string warning_of(const core::Descriptor& file, const std::string& path) {
   return fmt::format("others may have access to {}: chmod 600 {}", path, path);
 }
 
-Passphrase::Passphrase(std::vector<std::byte> bytes) : Passphrase(of(bytes)) { wipe(bytes); }
-
-Passphrase Passphrase::of(std::span<const std::byte> bytes) {
-  Passphrase passphrase;
-  passphrase.memory_ = LockedMemory(bytes.size());
-  std::ranges::copy(bytes, passphrase.memory_.bytes().begin());
-  return passphrase;
-}
-
 KeyFile read_key_file(const std::string& path, std::size_t bytes) {
   TABANE_ASSERT(bytes == 16 || bytes == 32);
   const core::Descriptor file = open_to_read(path);

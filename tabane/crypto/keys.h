@@ -16,23 +16,7 @@
 
 namespace tabane::crypto {
 
-// A text in locked memory.
-class Passphrase {
- public:
-  Passphrase() = default;
-  explicit Passphrase(std::vector<std::byte> bytes);
-  static Passphrase of(std::span<const std::byte> bytes);
-  Passphrase(const Passphrase&) = delete;
-  Passphrase& operator=(const Passphrase&) = delete;
-  Passphrase(Passphrase&& other) noexcept = default;
-  Passphrase& operator=(Passphrase&& other) noexcept = default;
-
-  std::span<const std::byte> bytes() const { return memory_.bytes(); }
-  bool empty() const { return bytes().empty(); }
-
- private:
-  LockedMemory memory_;
-};
+using Passphrase = LockedMemory;  // a text
 
 struct KeyFile {
   LockedBytes<32> key;   // the first `bytes`

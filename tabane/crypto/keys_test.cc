@@ -87,8 +87,8 @@ TEST_F(FilesOfKeys, OfPassphrasesWarnIfOthersCanReachThem) {
 }
 
 TEST(WeaknessOf, IsToldOfShortPassphrases) {
-  EXPECT_NE(weakness_of(Passphrase(from_text("1234567"))), "");
-  EXPECT_EQ(weakness_of(Passphrase(from_text("12345678"))), "");
+  EXPECT_NE(weakness_of(Passphrase::of(from_text("1234567"))), "");
+  EXPECT_EQ(weakness_of(Passphrase::of(from_text("12345678"))), "");
 }
 
 TEST_F(FilesOfKeys, OfAnyOtherLengthAreRefusedWithTheirNameAndTheLegalLengths) {
@@ -198,11 +198,11 @@ TEST_F(FilesOfKeys, OfPassphrasesHaveOneTo1024Bytes) {
 }
 
 TEST(Passphrase, LeavesNothingWhereItWasMovedFrom) {
-  Passphrase one(from_text("first"));
+  Passphrase one = Passphrase::of(from_text("first"));
   Passphrase two = std::move(one);
   EXPECT_TRUE(one.empty());  // NOLINT(bugprone-use-after-move)
   EXPECT_EQ(as_text(two.bytes()), "first");
-  Passphrase three(from_text("a longer one"));
+  Passphrase three = Passphrase::of(from_text("a longer one"));
   three = std::move(two);
   EXPECT_TRUE(two.empty());  // NOLINT(bugprone-use-after-move)
   EXPECT_EQ(as_text(three.bytes()), "first");

@@ -4,6 +4,7 @@
 #include <sys/mman.h>
 #include <sys/random.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstring>
 
@@ -53,6 +54,12 @@ LockedMemory::LockedMemory(std::size_t bytes) {
   bytes_ = {static_cast<std::byte*>(pages), bytes};
   madvise(pages, bytes, MADV_DONTDUMP);
   mlock(pages, bytes);  // refused beyond RLIMIT_MEMLOCK
+}
+
+LockedMemory LockedMemory::of(std::span<const std::byte> bytes) {
+  LockedMemory memory(bytes.size());
+  std::ranges::copy(bytes, memory.bytes().begin());
+  return memory;
 }
 
 LockedMemory& LockedMemory::operator=(LockedMemory&& other) noexcept {

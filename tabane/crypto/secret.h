@@ -60,7 +60,8 @@ class SecretBytes {
 class LockedMemory {
  public:
   LockedMemory() = default;
-  explicit LockedMemory(std::size_t bytes);  // throws: std::bad_alloc
+  explicit LockedMemory(std::size_t bytes);                  // throws: std::bad_alloc
+  static LockedMemory of(std::span<const std::byte> bytes);  // a copy
   ~LockedMemory() { reset(); }
   LockedMemory(const LockedMemory&) = delete;
   LockedMemory& operator=(const LockedMemory&) = delete;
@@ -69,6 +70,7 @@ class LockedMemory {
 
   std::span<std::byte> bytes() { return bytes_; }
   std::span<const std::byte> bytes() const { return bytes_; }
+  bool empty() const { return bytes_.empty(); }
 
  private:
   void reset() noexcept;

@@ -56,7 +56,7 @@ TEST(LockedMemory, HoldsKeys) {
 }
 
 TEST(LockedMemory, HoldsPassphrases) {
-  const Passphrase passphrase(from_text("correct horse"));
+  const Passphrase passphrase = Passphrase::of(from_text("correct horse"));
   expect_kept_out_of_swap_and_dumps(passphrase.bytes().data());
 }
 

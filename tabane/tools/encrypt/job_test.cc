@@ -49,7 +49,7 @@ class Job : public testing::Test {
   Request with_passphrase(Direction direction, const std::string& in,
                           const std::string& out) const {
     Request r = request(direction, in, out);
-    r.passphrase = crypto::Passphrase(from_text("correct horse"));
+    r.passphrase = crypto::Passphrase::of(from_text("correct horse"));
     return r;
   }
   // Modes are kept, so that trees can be compared.
@@ -427,7 +427,7 @@ TEST_F(Job, PlansWithoutWriting) {
 
 TEST_F(Job, RefusesCiphersThatDoNotGoWithTheRest) {
   Request r = request(Direction::encrypt, "in", "sealed", Cipher::aes_128_cbc);
-  r.passphrase = crypto::Passphrase({std::byte{'x'}});
+  r.passphrase = crypto::Passphrase::of(from_text("x"));
   EXPECT_THROW(run_job(r), core::UsageError);
   r = request(Direction::encrypt, "in", "sealed");
   r.fixed_iv = crypto::Block{};

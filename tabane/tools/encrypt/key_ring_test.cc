@@ -35,7 +35,7 @@ class Ring : public testing::Test {
     return 0;
   }
 
-  const crypto::Passphrase passphrase{from_text("a short passphrase")};
+  const crypto::Passphrase passphrase = crypto::Passphrase::of(from_text("a short passphrase"));
   const OpeningKeys given{.key = nullptr, .passphrase = &passphrase, .identities = {}};
   // A refusal comes before the derivation: one that was begun would end as stopped.
   KeyRing refusing{given, {}, [] { return true; }};
@@ -92,7 +92,7 @@ Slot slot_with(int log2_n, int salt, const crypto::Passphrase& passphrase, const
 // Whoever can write to a tree can put slots before and behind the right one.
 TEST_F(Ring, TriesEverySlotThatIsWithinItsLimits) {
   const TreeKey right = vectors::tree_key();
-  const crypto::Passphrase foreign(from_text("another passphrase"));
+  const crypto::Passphrase foreign = crypto::Passphrase::of(from_text("another passphrase"));
   const Slot own = slot_with(10, 1, passphrase, right);
   const Slot costly = slot_with(20, 2, passphrase, right, 16);
   const auto planted = [&](int salt) { return slot_with(10, salt, foreign, right); };

@@ -116,7 +116,7 @@ TEST_F(Rekey, OpensWithAnIdentityAndTakesAKeyFileOrPassphrase) {
   const Identity own = identity_of(1);
   const OpeningKeys with_own{.key = nullptr, .passphrase = nullptr, .identities = {&own, 1}};
   NewOpeners now = openers({});
-  now.passphrase = crypto::Passphrase(from_text("a short passphrase"));
+  now.passphrase = crypto::Passphrase::of(from_text("a short passphrase"));
   now.key = vectors::counting_key<MasterKey>(9);
   rekey_with(with_own, now);
   const OpeningKeys by_phrase{.key = nullptr, .passphrase = &now.passphrase, .identities = {}};

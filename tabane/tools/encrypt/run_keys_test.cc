@@ -32,7 +32,7 @@ void with_other_key(Request& request) {
   request.key = vectors::counting_key<MasterKey>(77);
 }
 void with_passphrase(Request& request) {
-  request.passphrase = crypto::Passphrase(from_text("a short passphrase"));
+  request.passphrase = crypto::Passphrase::of(from_text("a short passphrase"));
 }
 Change for_recipient(unsigned first) {
   return [=](Request& request) { request.recipients.push_back(identity_of(first).recipient); };
@@ -174,7 +174,7 @@ TEST_F(Sealing, OpensARekeyedTreeByTheRightSlotAmongPlantedAndDamagedOnes) {
   const MasterKey master = vectors::master();
   KeyRing ring({.key = &master, .passphrase = nullptr, .identities = {}});
   NewOpeners now;
-  now.passphrase = crypto::Passphrase(from_text("a short passphrase"));
+  now.passphrase = crypto::Passphrase::of(from_text("a short passphrase"));
   now.passphrase_log2_n = 10;
   now.recipients = {identity_of(1).recipient};
   rekey((root / "sealed").string(), ring, now);
