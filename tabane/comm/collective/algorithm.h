@@ -40,7 +40,6 @@ void broadcast_binomial(Group& group, const Call& call);
 void reduce_linear(Group& group, const Call& call);
 void reduce_tree(Group& group, const Call& call);
 void gather_direct(Group& group, const Call& call);
-void all_reduce_two_level(Group& group, const Call& call);  // a barrier without values
 
 // --- when an algorithm refuses a call: see Algorithm::refuses ---
 

@@ -30,24 +30,19 @@ void all_reduce_counter(Group& group, const Call& call) {
   lines.notify_all();
 }
 
-}  // namespace
-
 // Leaders combine the lines of their ranks, and all combine the lines of the leaders.
 // cost: 2 sqrt(p) lines read by a leader, sqrt(p) by the others.
 void all_reduce_two_level(Group& group, const Call& call) {
   Lines& lines = group.board()->lines;
   const Word word = lines.begin(call);
   lines.write(word, call.values);
+  const std::size_t elements = call.bytes / call.combine->element_bytes;
   alignas(kLineBytes) std::array<std::byte, kLineValueBytes> buffer;
   const std::span<std::byte> sum = std::span(buffer).first(call.bytes);
-  const std::size_t elements = sum.empty() ? 0 : call.bytes / call.combine->element_bytes;
-  const auto add = [&](const std::byte* values) {
-    if (elements > 0) call.combine->apply(sum.data(), values, elements);
-  };
   if (lines.is_leader()) {
     copy_bytes(sum, call.values);
     for (int rank = lines.rank() + 1; rank < lines.end_of_my_ranks(); ++rank) {
-      add(lines.read(rank, word));
+      call.combine->apply(sum.data(), lines.read(rank, word), elements);
     }
     lines.write_as_leader(word, sum);
     lines.notify_all();
@@ -55,11 +50,11 @@ void all_reduce_two_level(Group& group, const Call& call) {
     lines.notify(lines.my_leader());
   }
   copy_bytes(sum, {lines.read_leader(0, word), call.bytes});
-  for (int leader = 1; leader < lines.leaders(); ++leader) add(lines.read_leader(leader, word));
+  for (int leader = 1; leader < lines.leaders(); ++leader) {
+    call.combine->apply(sum.data(), lines.read_leader(leader, word), elements);
+  }
   copy_bytes(call.values, sum);
 }
-
-namespace {
 
 // Each rank shows its values in its slot, as many as fit, combines its share of them in the order
 // of ranks, and shows that; all copy the shares.

@@ -20,6 +20,22 @@ void barrier_counter(Group& group, const Call& call) {
   lines.wait_for_all(word);
 }
 
+// Leaders look at the lines of their ranks, and all look at the leaders' lines.
+// cost: 2 sqrt(p) lines read on a leader.
+void barrier_two_level(Group& group, const Call& call) {
+  Lines& lines = group.board()->lines;
+  const Word word = lines.begin(call);
+  lines.write(word, {});
+  if (lines.is_leader()) {
+    for (int rank = lines.rank(); rank < lines.end_of_my_ranks(); ++rank) lines.read(rank, word);
+    lines.write_as_leader(word, {});
+    lines.notify_all();
+  } else {
+    lines.notify(lines.my_leader());
+  }
+  for (int leader = 0; leader < lines.leaders(); ++leader) lines.read_leader(leader, word);
+}
+
 // Dissemination: after round k each rank knows of 2^k ranks before it that they are here.
 // cost: ceil(log2 p) rounds, an empty message each.
 void barrier_messages(Group& group, const Call& call) {
@@ -49,7 +65,7 @@ std::span<const Algorithm> barrier_algorithms() {
   static constexpr Algorithm kAll[] = {
       {Kind::barrier, "flags", barrier_flags, without_memory, false, true},
       {Kind::barrier, "counter", barrier_counter, without_memory, false, true},
-      {Kind::barrier, "two_level", all_reduce_two_level, without_memory, false, true},
+      {Kind::barrier, "two_level", barrier_two_level, without_memory, false, true},
       {Kind::barrier, "messages", barrier_messages, never},
       {Kind::barrier, "native", barrier_native, without_native},
   };
