@@ -1,4 +1,4 @@
-// What the whole process allocates is counted in all tests of this program.
+// A program of its own: it counts what the whole process allocates.
 #include <gtest/gtest.h>
 
 #include <algorithm>
