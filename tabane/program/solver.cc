@@ -81,8 +81,7 @@ std::vector<Option> SolverOptions::machine_rows() {
 std::pair<int, int> pair_of(const std::string& flag, const std::string& text) {
   const std::size_t cross = text.find('x');
   const auto first = core::number_in<int>(text.substr(0, cross)),
-             second =
-                 cross == text.npos ? std::nullopt : core::number_in<int>(text.substr(cross + 1));
+             second = core::number_in<int>(cross == text.npos ? "" : text.substr(cross + 1));
   if (first > 0 && second > 0) return {*first, *second};
   throw core::UsageError("{}: \"{}\" is not two positive numbers such as 2x3", flag, text);
 }
