@@ -7,7 +7,6 @@
 namespace tabane::lab::explain {
 namespace {
 
-constexpr double kWorthAWord = 0.1;    // a share from which on it is a cause
 constexpr double kLeastNoise = 0.005;  // of a slow-down: clocks and starts of processes
 constexpr double kOfBandwidth = 0.25;  // of it, that a thief of the cache takes at most
 constexpr double kHeld = 0.7;          // of its own speed, at which a thief holds the cache

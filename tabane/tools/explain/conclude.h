@@ -53,6 +53,8 @@ struct Cause {
   double gain_of(double all) const { return 1 / (1 - std::min(won_of(all), 0.99)); }
 };
 
+inline constexpr double kWorthAWord = 0.1;  // a share from which on it is a cause
+
 // ---- laws of the memory (laws.cc) ----
 
 // Of one slow-down.

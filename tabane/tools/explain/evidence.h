@@ -118,7 +118,7 @@ struct Evidence {
   MachineLimits machine = {};
   Observed observed = {};
   std::vector<Trial> trials = {};
-  std::vector<Run> runs = {};           // of whole rounds, as they were taken; none that failed
+  std::vector<Run> runs = {};           // as they were taken, of whole rounds; none that failed
   std::vector<std::string> notes = {};  // for the reader: a busy machine, PUs that are shared
   double seconds = 0;                   // that all took
   bool complete = true;                 // false: stopped by the user

@@ -40,6 +40,7 @@ constexpr double kCalibrationTime = 0.3;                 // of what is left, at 
 constexpr double kCalibrationShare = 0.1;                // of the progress
 constexpr const char* kUndisturbed = "undisturbed";
 constexpr const char* kNothingTaken = "other PUs took nothing of it meanwhile";
+constexpr const char* kOtherNumber = "its number of threads is not what it was given";
 
 [[noreturn]] void fail(const std::string& sentence, const ChildRun& run) {
   throw program::WithLines<core::Error>(
@@ -284,10 +285,12 @@ class Experiments {
     show("runs in turn", kCalibrationShare + (1 - kCalibrationShare) * done,
          done > 0 ? (elapsed() - begin) * (1 - done) / done : -1);
     double seconds = 0;
+    const std::size_t speeds = way.speeds.size();
     const bool observes = !way.resource && !way.given_up;
     Sharing* const sharing =
         way.resource && *way.resource <= Resource::cache ? ways_.sharing.get() : nullptr;
     way.lost = false;
+    if (!way.failed.empty()) return seconds;
     if (is_left_out(way))
       lose(way, "there was no time left for it");
     else if (sharing != nullptr &&
@@ -304,12 +307,13 @@ class Experiments {
         way.failed = "the command fails then: " + how_it_ended(run);
       } else if (way.resource == Resource::threads &&
                  !may_have_threads(busy_pus(run), way.level.taken)) {
-        way.failed = "its number of threads is not what it was given";
+        way.failed = kOtherNumber;
       }
       if (observes) undisturbed_.push_back(run);
       seconds += run.seconds / repeat_;
     }
     if (sharing != nullptr && !way.lost && !sharing->look()) lose(way, kNothingTaken);
+    if (way.lost) way.speeds.resize(speeds);
     return seconds;
   }
 
@@ -382,7 +386,11 @@ class Experiments {
       to.untried.clear();
       to.levels.push_back(std::move(way.level));
     }
-    if (Trial& threads = trial(Resource::threads); !threads.levels.empty())
+    Trial& threads = trial(Resource::threads);
+    // What some numbers refute, the others only do not show.
+    if (std::ranges::count(contestants_, kOtherNumber, &Contestant::failed) > 0)
+      threads.levels.clear(), threads.untried = kOtherNumber;
+    if (!threads.levels.empty())
       threads.levels.push_back(
           {.taken = static_cast<double>(subject_.own_threads()),
            .slowdowns = std::vector<double>(static_cast<std::size_t>(rounds_), 1)});

@@ -139,8 +139,12 @@ class Words {
     if (cause.kind == Kind::bandwidth)
       add_effect(Resource::bandwidth, nearest(*trial(Resource::bandwidth), 0.5), values);
     // Of these two the likelier one is named.
-    if (cause.kind <= Kind::latency && cause.interval->low == 0)
-      values["other"] = cause.kind == Kind::latency ? name_of(Kind::bandwidth) : "single loads";
+    if (cause.kind <= Kind::latency && cause.interval->low == 0) {
+      const bool loads = cause.kind == Kind::latency;
+      const Cause* const other = found_.find(loads ? Kind::bandwidth : Kind::latency);
+      if (other != nullptr && other->most() >= kWorthAWord)
+        values["other"] = loads ? name_of(other->kind) : "single loads";
+    }
     if (cause.kind == Kind::cache) values.merge(cache_values());
     if (!evidence_.observed.threads.empty()) add_ends_of_pipe(values);
     if (cause.kind == Kind::serial && found_.one_or_unequal) {

@@ -261,7 +261,7 @@ class CacheVictim {
       if (time > limit) return fits * double(sizes()[i]) * std::pow(2, i == 0 ? -1 : part - 1);
       before = time;
     }
-    return fits * static_cast<double>(sizes().back());
+    return static_cast<double>(sizes().back());  // at least
   }
 
  private:
@@ -338,9 +338,9 @@ class Calibrator {
   }
 
   Leftover beside(const Theft& theft, const std::function<double()>& measure) {
-    go_on();
     Leftover leftover{.amount = theft.amount};
     do {
+      go_on();
       if (sharing_ != nullptr && !sharing_->wait(end_ - now(), [&] { show_(parts_ / 3.0); }))
         throw NotHere("other PUs took nothing of it meanwhile");
       thieves_.begin(theft);
@@ -377,7 +377,9 @@ Calibration calibrate(Thieves& thieves, std::span<const unsigned> pus,
                       const core::Topology& topology, double most_seconds,
                       const std::function<void(double)>& show) {
   Calibration found{.sharing = std::make_unique<Sharing>(thieves, pus)};
-  if (!found.sharing->wait(std::min(kPatience, most_seconds / 2), [&] { show(0); }))
+  // What few thieves take of many PUs is not seen in one look.
+  if (4 * thieves.size() < pus.size() ||
+      !found.sharing->wait(std::min(kPatience, most_seconds / 2), [&] { show(0); }))
     found.sharing.reset();
   Calibrator calibrator(thieves, most_seconds, found.sharing.get(), show);
   const core::ScopedBinding binding(pus[0]);

@@ -82,7 +82,7 @@ class Sharing {
 // What a theft leaves for a victim of tabane's own.
 struct Leftover {
   double amount = 0;                   // of the theft
-  double left = 0;                     // bandwidth: B/s; cache: bytes of the largest working set
+  double left = 0;                     // bandwidth: B/s; cache: bytes of it that a chase gets
   double speed = 0;                    // of the thieves, without a victim
   std::optional<double> latency = {};  // bandwidth: of a load from memory, relative to undisturbed
   double faults = 1;                   // bandwidth: of a page fault, relative to undisturbed
