@@ -109,9 +109,9 @@ python: ## make the wheel of `pip install .`, and run its example in a fresh env
 	python/wheel_test.sh || [ $$? -eq 77 ]
 
 # What can run there. Not what forks: a thread of QEMU's runs in each process, and a team forks
-# beside no other thread. Nor scripts, which start programs. cmake/aarch64.cmake names other tests
-# that QEMU cannot run.
-EMULATED = core simd crypto team comm comm_shm comm_sim solver linpack scg slalom matmul
+# beside no other thread. Nor scripts, which start programs, nor fuzzers, which need Clang.
+# cmake/aarch64.cmake names other tests that QEMU cannot run.
+EMULATED = core simd crypto team comm comm_shm comm_sim solver linpack scg slalom matmul mine encrypt
 
 # The vectors of SVE have 256 bits at first.
 test-aarch64: ## run the tests that neither fork nor measure on an emulated aarch64
@@ -120,7 +120,7 @@ test-aarch64: ## run the tests that neither fork nor measure on an emulated aarc
 	cmake --preset aarch64 -DTABANE_TESTS=ON >/dev/null
 	cmake --build build-aarch64 --parallel $(JOBS) --target $(EMULATED:%=%_test)
 	QEMU_CPU=max,sve256=on ctest --preset aarch64 --parallel $(JOBS) \
-	  -R '^($(subst $(eval) ,|,$(EMULATED)))\.' -E '\.script\.'
+	  -R '^($(subst $(eval) ,|,$(EMULATED)))\.' -E '\.script\.|Fuzzer'
 	for bits in 128 512; do QEMU_CPU=max,sve$$bits=on ctest --preset aarch64 -R '^simd\.' || exit; done
 
 docs: ## make the documents as pages that open offline, in build/site/
