@@ -111,7 +111,8 @@ python: ## make the wheel of `pip install .`, and run its example in a fresh env
 # What can run there. Not what forks: a thread of QEMU's runs in each process, and a team forks
 # beside no other thread. Nor scripts, which start programs, nor fuzzers, which need Clang.
 # cmake/aarch64.cmake names other tests that QEMU cannot run.
-EMULATED = core simd crypto team comm comm_shm comm_sim solver linpack scg slalom matmul mine encrypt
+EMULATED = core simd crypto team comm comm_shm comm_sim solver linpack scg slalom matmul mine \
+  encrypt
 
 # The vectors of SVE have 256 bits at first.
 test-aarch64: ## run the tests that neither fork nor measure on an emulated aarch64
