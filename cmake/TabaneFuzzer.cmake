@@ -2,10 +2,12 @@
 # or patterns below tabane/, without .cc. No test where there is no clang with libFuzzer.
 find_program(TABANE_CLANGXX NAMES clang++ clang++-19 clang++-16 clang++-15 clang++-14)
 set(fuzz_flags -std=c++20 -g -O1 -fsanitize=fuzzer,address,undefined -I${PROJECT_SOURCE_DIR})
-execute_process(
-  COMMAND ${TABANE_CLANGXX} ${fuzz_flags} -Wl,--unresolved-symbols=ignore-all -x c++ /dev/null
-          -o ${PROJECT_BINARY_DIR}/fuzz_probe
-  RESULT_VARIABLE fuzz_failure OUTPUT_QUIET ERROR_QUIET)
+if(TABANE_TESTS)
+  execute_process(
+    COMMAND ${TABANE_CLANGXX} ${fuzz_flags} -Wl,--unresolved-symbols=ignore-all -x c++ /dev/null
+            -o ${PROJECT_BINARY_DIR}/fuzz_probe
+    RESULT_VARIABLE fuzz_failure OUTPUT_QUIET ERROR_QUIET)
+endif()
 
 function(tabane_fuzzer test)
   if(fuzz_failure OR NOT TABANE_TESTS)

@@ -33,7 +33,9 @@ if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU" AND CMAKE_CXX_COMPILER_VERSION MATCHES "
   add_compile_options(-Wno-restrict -Wno-stringop-overflow -Wno-stringop-overread -Wno-array-bounds)
 endif()
 # Sources compiled at once look to GCC like headers, which should keep to themselves what is theirs.
-add_compile_options($<$<AND:$<BOOL:${TABANE_UNITY}>,$<CXX_COMPILER_ID:GNU>>:-Wno-subobject-linkage>)
+if(TABANE_UNITY AND CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
+  add_compile_options(-Wno-subobject-linkage)
+endif()
 add_link_options(-Wl,--as-needed)
 set(tabane_cold -O1)  # for what has no hot loop: it compiles in less time
 if(TABANE_SANITIZE)

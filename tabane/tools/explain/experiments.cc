@@ -40,7 +40,6 @@ constexpr double kCalibrationTime = 0.3;                 // of what is left, at 
 constexpr double kCalibrationShare = 0.1;                // of the progress
 constexpr const char* kUndisturbed = "undisturbed";
 constexpr const char* kNothingTaken = "other PUs took nothing of it meanwhile";
-constexpr const char* kOtherNumber = "its number of threads is not what it was given";
 
 [[noreturn]] void fail(const std::string& sentence, const ChildRun& run) {
   throw program::WithLines<core::Error>(
@@ -307,7 +306,10 @@ class Experiments {
         way.failed = "the command fails then: " + how_it_ended(run);
       } else if (way.resource == Resource::threads &&
                  !may_have_threads(busy_pus(run), way.level.taken)) {
-        way.failed = kOtherNumber;
+        // What one number refutes, the others only do not show.
+        for (Contestant& each : contestants_)
+          if (each.resource == Resource::threads)
+            each.failed = "its number of threads is not what it was given";
       }
       if (observes) undisturbed_.push_back(run);
       seconds += run.seconds / repeat_;
@@ -386,11 +388,7 @@ class Experiments {
       to.untried.clear();
       to.levels.push_back(std::move(way.level));
     }
-    Trial& threads = trial(Resource::threads);
-    // What some numbers refute, the others only do not show.
-    if (std::ranges::count(contestants_, kOtherNumber, &Contestant::failed) > 0)
-      threads.levels.clear(), threads.untried = kOtherNumber;
-    if (!threads.levels.empty())
+    if (Trial& threads = trial(Resource::threads); !threads.levels.empty())
       threads.levels.push_back(
           {.taken = static_cast<double>(subject_.own_threads()),
            .slowdowns = std::vector<double>(static_cast<std::size_t>(rounds_), 1)});
